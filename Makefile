@@ -1,0 +1,38 @@
+# make install   .venv/bin/ackonce                 make demo    the main job on embedded simulators
+# make test      the whole test suite              make check   everything CI does
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
+# Hypothesis examples, fault plans and kill moments follow this seed; tests print it.
+export ACKONCE_SEED ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
+
+.PHONY: install demo test check format clean
+.DEFAULT_GOAL := install
+
+install: $(VENV)/.installed
+demo: install
+	@$(BIN)/ackonce demo
+test: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n 2 tests
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(MAKE) test
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "ackonce needs Python 3.11 or newer; try: make PYTHON=python3.11")'
+	$(PYTHON) -m venv $(VENV)
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(VENV)/.installed
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""The agent: decides, remembers, sends, and ends every command with a true word."""

@@ -1,0 +1,1 @@
+"""Each dialect binds a device profile to a codec of `protocol/`."""

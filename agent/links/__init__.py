@@ -1,0 +1,1 @@
+"""Byte streams to equipment: open, write whole frames, read what comes, close."""

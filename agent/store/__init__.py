@@ -1,0 +1,1 @@
+"""Where the agent remembers: one interface, SQLite behind it."""

@@ -1,0 +1,1 @@
+"""What equipment is: command kinds, profiles as data, loader and lint."""

@@ -1,0 +1,1 @@
+"""LSQ1, the last-seq protocol of ackonce (WIRE.md)."""

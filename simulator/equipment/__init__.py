@@ -1,0 +1,1 @@
+"""What commands do on each simulated machine, written apart from every profile."""
