@@ -1,0 +1,69 @@
+"""Which exit code says what? The contract that scripts rely on (CLI.md 3)."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from agent.operation import Cause, Outcome, Result
+
+
+class Exit(IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    REFUSED = 1  # refused, or not applied for sure
+    USAGE = 2
+    FILE = 3
+    NOT_ALLOWED = 4
+    IN_DOUBT = 5
+    NOT_ALL_DONE = 6
+    NOT_SENT = 7
+    HELD = 8
+    DIFFERENT = 10
+    INTERNAL = 70
+    INTERRUPTED = 130
+
+
+_PRECEDENCE = (
+    Exit.INTERRUPTED,
+    Exit.INTERNAL,
+    Exit.REFUSED,
+    Exit.IN_DOUBT,
+    Exit.NOT_ALL_DONE,
+    Exit.HELD,
+    Exit.NOT_SENT,
+    Exit.OK,
+)
+
+_BY_OUTCOME = {
+    Outcome.APPLIED: Exit.OK,
+    Outcome.UNCHANGED: Exit.OK,
+    Outcome.REFUSED: Exit.REFUSED,
+    Outcome.NOT_APPLIED: Exit.REFUSED,
+    Outcome.IN_DOUBT: Exit.IN_DOUBT,
+}
+
+_BY_CAUSE = {
+    Cause.HELD: Exit.HELD,
+    Cause.FOREIGN: Exit.HELD,
+    Cause.DOUBT: Exit.NOT_ALL_DONE,
+    Cause.INTERRUPTED: Exit.INTERRUPTED,
+}
+
+EPILOG = (
+    "Exit codes: 0 all true on the devices · 1 refused or not applied · 2 usage · 3 a file is invalid · 4 not allowed "
+    "(needs --yes) · 5 in doubt · 6 not all done · 7 nothing was sent · 8 somebody else holds the device · "
+    "70 internal error · 130 interrupted"
+)
+
+
+def of(result: Result) -> Exit:
+    """The exit code of one operation's word."""
+    if result.outcome is Outcome.NOT_SENT:
+        return _BY_CAUSE.get(result.cause or Cause.UNREACHABLE, Exit.NOT_SENT)
+    return _BY_OUTCOME[result.outcome]
+
+
+def worst(codes: Iterable[Exit]) -> Exit:
+    """The one code for several operations."""
+    found = set(codes)
+    return next((code for code in _PRECEDENCE if code in found), Exit.OK)

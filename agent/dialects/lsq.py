@@ -1,0 +1,441 @@
+"""How does the agent talk to a device that numbers its commands? LSQ1, the agent's duties of WIRE.md 4.
+
+A station is one device as this process works with it: its lease, its open connection, its session. It performs single
+steps and reports facts; whether a step is wise was decided before, by the policy.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent.deadlines import Deadlines
+from agent.evidence import (
+    NOP_DIGEST,
+    Acked,
+    BadSession,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    Nakked,
+    NotSent,
+    Owner,
+    Record,
+    Sent,
+    Spent,
+    Unanswered,
+    Unknown,
+)
+from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
+from agent.journal import Intent
+from agent.links.link import Link, Unreachable
+from agent.operation import Cause
+from agent.registry import Held as HeldElsewhere
+from agent.registry import Lease, Registry, Session, WrongDevice
+from agent.retry import again_after
+from agent.steps import Send, Settle
+from agent.steps import Session as Wanted
+from protocol.native.codes import HEADER_SIZE, REFUSALS, SEQ_MAX, Status, Type
+from protocol.native.frame import digest
+from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
+from protocol.native.messages import Record as WireRecord
+from protocol.native.requester import Answered, Ignored, Requester, Waiting
+
+REACH_TRIES = 3
+"""Connections that are tried until one answers HELLO, in one step."""
+OPEN_TRIES = 3
+GATE_TRIES = 3
+SILENCES_MAX = 3
+"""How often a harmless request of ours (a read, a number spent before sending) may go unanswered."""
+DURABLE_TIER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Who must answer, and where. `serial` and `model` are None where nobody named them."""
+
+    url: str
+    unit: int
+    serial: str | None
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds: for one answer, and in all while the device says that it is busy."""
+
+    silence_s: float
+    busy_max_s: float
+
+
+class LsqStation:
+    """One LSQ1 device in the hands of this process."""
+
+    numbered = True
+
+    def __init__(
+        self,
+        lease: Lease | None,
+        registry: Registry,
+        expected: Expected,
+        patience: Patience,
+        dial: Callable[[], Awaitable[Link]],
+        deadlines: Deadlines,
+        *,
+        sleep: Callable[[float], Awaitable[None]],
+        ignored: Callable[[Ignored], None],
+        stopping: Callable[[], bool],
+        trace: Callable[[str, bytes], None] | None = None,
+    ) -> None:
+        """A station that is not connected yet.
+
+        Args:
+        lease: of the device, given back by whoever claimed it; None where nothing but reads will be asked.
+        registry: where numbers, epochs and identities are kept.
+        expected: who must answer.
+        patience: for every exchange.
+        dial: opens a link; raises Unreachable.
+        deadlines: the sweep that ends waits.
+        sleep: waits on the agent's clock.
+        ignored: told what came in and was not credited to anything.
+        stopping: True when nobody wants further tries.
+        trace: told of all bytes.
+        """
+        self._lease = lease
+        self.hello: HelloReply | None = None
+        self._registry = registry
+        self._expected = expected
+        self._patience = patience
+        self._dial = dial
+        self._deadlines = deadlines
+        self._sleep = sleep
+        self._ignored = ignored
+        self._stopping = stopping
+        self._trace = trace
+        self._requester = Requester(expected.unit)
+        self._exchange: Exchange | None = None
+        self._ids = 0
+
+    @property
+    def lease(self) -> Lease:
+        """The right to write to the device. Raises RuntimeError on a station for reads."""
+        if self._lease is None:
+            raise RuntimeError("this station was made for reads")
+        return self._lease
+
+    # --- connecting ---------------------------------------------------------------------------------------------------
+
+    async def connect(self, wanted: Wanted, conn: int) -> Connected | NotSent:
+        """Open anew, check who answers, and enter the wanted session. Raises LeaseLost, StoreError."""
+        self.close()
+        try:
+            hello = await self.reach()
+        except Unreachable as problem:
+            return NotSent(Cause.UNREACHABLE, str(problem))
+        try:
+            self.check_identity(hello)
+        except WrongDevice as wrong:
+            self.close()
+            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {wrong}")
+        except HeldElsewhere as held:
+            self.close()
+            return NotSent(Cause.HELD, str(held))
+        if wanted is Wanted.NONE:
+            return _connected(conn, hello, None, _record(hello.record))
+        drawn = self._registry.counter(self.lease)
+        if hello.epoch > drawn:
+            self.close()
+            return NotSent(Cause.FOREIGN, _foreign(hello.epoch, drawn))
+        if wanted is Wanted.KEEP:
+            kept = await self._go_on(hello)
+            if isinstance(kept, NotSent):
+                return kept
+            if kept is not None:
+                return _connected(conn, hello, kept, _record(hello.record))
+        return await self._open_anew(hello, conn)
+
+    async def reach(self) -> HelloReply:
+        """A fresh connection on which HELLO was answered. Raises Unreachable."""
+        try:
+            self.hello = await self._hello_on_a_new_link()
+        except Unreachable as first:
+            self.hello = await again_after(
+                first,
+                self._hello_on_a_new_link,
+                on=Unreachable,
+                attempts_max=REACH_TRIES,
+                sleep=self._sleep,
+                give_up=self._stopping,
+            )
+        return self.hello
+
+    async def _hello_on_a_new_link(self) -> HelloReply:
+        self.close()
+        link = await self._dial()
+        self._requester = Requester(self._expected.unit)
+        self._exchange = Exchange(
+            link, self._requester, self._deadlines, _classify, self._ignored, self._trace
+        )
+        return await self.greet()
+
+    async def greet(self) -> HelloReply:
+        """HELLO on the open connection. Raises Unreachable, after which it is closed."""
+        outcome = await self._ask(self._requester.hello(self._next_id()), READ_ONLY)
+        if isinstance(outcome, Answer) and isinstance(outcome.reply, HelloReply):
+            return outcome.reply
+        self.close()
+        where = f"{self._expected.url} unit {self._expected.unit}"
+        if isinstance(outcome, Lost):
+            raise Unreachable(f"{where} accepts connections but ends them: {outcome.why}")
+        raise Unreachable(
+            f"{where} accepts connections but does not answer HELLO within {self._patience.silence_s:g} s "
+            "(not an LSQ1 device, another unit, or too busy?)"
+        )
+
+    def check_identity(self, hello: HelloReply) -> None:
+        """Compare who answered with who must. Raises WrongDevice, Held, LeaseLost, StoreError."""
+        want = self._expected
+        if want.serial is not None and hello.serial != want.serial:
+            raise WrongDevice(f"serial {hello.serial} answers at {want.url}, {want.serial} is expected")
+        if want.model is not None and hello.model != want.model:
+            raise WrongDevice(f"model {hello.model} answers at {want.url}, the profile is for {want.model}")
+        if self._lease is None:
+            self._registry.compare(
+                want.url, want.unit, hello.model, hello.serial, named=want.serial is not None
+            )
+        else:
+            self._registry.meet(
+                self._lease, want.url, want.unit, hello.model, hello.serial, named=want.serial is not None
+            )
+
+    async def _go_on(self, hello: HelloReply) -> Session | NotSent | None:
+        """The stored session, where it may go on (WIRE.md 4.1); None where a new one must be opened."""
+        kept = self.lease.session
+        if kept is None or (kept.boot != hello.boot_id and hello.nv_tier < DURABLE_TIER):
+            return None
+        if not kept.ours:
+            problem = await self._through_the_gate(kept)
+            if problem is not None:
+                return problem
+            if not kept.ours:
+                self.lease.session = None
+                return None
+        return kept if kept.last_seq < SEQ_MAX else None
+
+    async def _through_the_gate(self, kept: Session) -> NotSent | None:
+        """Spend a number on a NOP: a fresh OK shows that nobody else counts in the session, nor did a later us.
+
+        The session is `ours` then; it stays foreign where the device says anything else.
+        """
+        for _ in range(GATE_TRIES):
+            if kept.last_seq >= SEQ_MAX:
+                return None
+            kept.last_seq += 1
+            await self._registry.spend(self.lease)
+            reply = await self._nop(kept.session, kept.last_seq, f"number {kept.last_seq}", SILENCES_MAX)
+            if reply is None:
+                self.close()
+                return NotSent(Cause.UNREACHABLE, "the device stopped answering before the command was sent")
+            if reply.status is not Status.OK:
+                break
+            if not reply.replayed:
+                kept.ours = True
+                break
+        return None
+
+    async def _open_anew(self, hello: HelloReply, conn: int, above: int = 0) -> Connected | NotSent:
+        """A new session under a new epoch and nonce for every try (WIRE.md 4.1, 4.7)."""
+        busy_s, tries = 0.0, 0
+        while tries < OPEN_TRIES and busy_s < self._patience.busy_max_s:
+            tries += 1
+            epoch = await self._registry.draw_epoch(self.lease, above)
+            request = self._requester.open(self._registry.agent_id, epoch, secrets.randbits(64))
+            outcome = await self._ask(request, Durable(f"epoch {epoch}"))
+            if isinstance(outcome, Held):
+                busy_s, tries = busy_s + outcome.waited_s, 0
+                continue
+            if isinstance(outcome, Lost):
+                break
+            if not isinstance(outcome, Answer) or not isinstance(outcome.reply, OpenReply):
+                continue
+            opened = outcome.reply
+            if opened.status is Status.OK:
+                record = _record(opened.record)
+                self.lease.session = Session(opened.session, opened.boot_id, 0, record, ours=True)
+                return _connected(conn, hello, self.lease.session, record, boot=opened.boot_id)
+            if opened.epoch > epoch:
+                self.close()
+                return NotSent(Cause.FOREIGN, _foreign(opened.epoch, epoch))
+        self.close()
+        if busy_s >= self._patience.busy_max_s:
+            return NotSent(
+                Cause.UNREACHABLE, f"the device has been busy with another command for {busy_s:g} s"
+            )
+        return NotSent(Cause.UNREACHABLE, "the device answers HELLO but opened no session")
+
+    async def take_over(self) -> Connected | NotSent:
+        """Draw an epoch above the device's, which another store has used: a person wanted it. As `connect`."""
+        hello = self.hello or await self.reach()
+        return await self._open_anew(hello, 1, above=hello.epoch)
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    def unfit(self, text: str) -> str | None:
+        """Why a command can never be carried to this device, or None."""
+        room = self._requester.max_body - HEADER_SIZE
+        size = len(text.encode())
+        if size > room:
+            return f"the command is {size} bytes long, the device takes {room}"
+        return None
+
+    def draw(self, step: Send, conn: int) -> Sent:
+        """The copy that is to leave, with its number; nothing is sent and nothing is on record yet."""
+        session = self.lease.session
+        if step.number is not None:
+            number = step.number
+        elif session is None:
+            raise RuntimeError("no session to draw a number in")
+        else:
+            session.last_seq += 1
+            number = (session.session, session.last_seq)
+        return Sent(step.attempt, conn, step.text, number[1], number[0], digest(Type.CMD, step.text.encode()))
+
+    def put_back(self, sent: Sent) -> None:
+        """The copy did not get on record, so its number was not used."""
+        session = self.lease.session
+        if session is not None and (session.session, session.last_seq) == (sent.session, sent.seq):
+            session.last_seq -= 1
+
+    async def copy(self, intent: Intent) -> Evidence:
+        """Write one copy and report what became of it."""
+        sent = intent.sent
+        if self._exchange is None or sent.session is None:
+            return Unknown("lost")
+        request = self._requester.command(sent.session, sent.seq, sent.attempt, sent.text)
+        outcome = await self._exchange.ask(request, intent, self._patience.silence_s)
+        if isinstance(outcome, Answer) and isinstance(outcome.reply, CommandReply):
+            return _meaning_of(outcome.reply, sent.digest)
+        if isinstance(outcome, Held):
+            return Deferred(outcome.how, outcome.waited_s)
+        return Unknown("lost" if isinstance(outcome, Lost) else "silence")
+
+    async def settle(self, step: Settle) -> Evidence:
+        """Spend the command's own number on a NOP (WIRE.md 4.5)."""
+        reply = await self._nop(step.session, step.seq, "the number of the command itself", 1)
+        if reply is None:
+            return Unanswered("settle")
+        match reply.status:
+            case Status.OK:
+                return Burnt()
+            case Status.BAD_SESSION:
+                return BadSession("nop", reply.boot_id or 0)
+            case Status.FALSE_RETRY if reply.spent is not None:
+                ours = reply.spent.digest == step.digest
+                return Spent(Owner.OURS if ours else Owner.OTHER, int(reply.spent.status), reply.spent.text)
+        return Spent(Owner.OTHER)
+
+    async def read(self, query: str) -> str | None:
+        """The answer to a query, None where there is none. A read is asked again freely: its id tells answers apart."""
+        waited_s, silences = 0.0, 0
+        while waited_s < self._patience.busy_max_s and silences < SILENCES_MAX:
+            outcome = await self._ask(self._requester.read(self._next_id(), query), READ_ONLY)
+            match outcome:
+                case Answer(reply=ReadReply(status=status, text=text)):
+                    return text if status is Status.OK else None
+                case Held(waited_s=more_s):
+                    waited_s += more_s
+                case Silence():
+                    silences += 1
+                case _:
+                    return None
+        return None
+
+    def close(self) -> None:
+        """Close the connection, if one is open. The session lives on."""
+        if self._exchange is not None:
+            self._exchange.close()
+            self._exchange = None
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    async def _nop(self, session: int, seq: int, what: str, silences_max: int) -> NopReply | None:
+        waited_s, silences, attempt = 0.0, 0, 0
+        while waited_s < self._patience.busy_max_s and silences < silences_max:
+            attempt += 1
+            outcome = await self._ask(self._requester.nop(session, seq, attempt), Durable(what))
+            match outcome:
+                case Answer(reply=NopReply() as reply):
+                    return reply
+                case Held(waited_s=more_s):
+                    waited_s += more_s
+                case Silence():
+                    silences += 1
+                case _:
+                    return None
+        return None
+
+    async def _ask(self, request: bytes, warrant: Durable | ReadOnly) -> Outcome:
+        if self._exchange is None:
+            return Lost("there is no connection")
+        return await self._exchange.ask(request, warrant, self._patience.silence_s)
+
+    def _next_id(self) -> int:
+        self._ids = self._ids % 0xFFFF + 1
+        return self._ids
+
+
+def _classify(event: Answered | Waiting | Ignored) -> Answer | Held | None:
+    match event:
+        case Answered(reply=reply):
+            return Answer(reply)
+        case Waiting(status=status):
+            return Held("busy" if status is Status.BUSY else "in_progress", 0.0)
+    return None
+
+
+def _meaning_of(reply: CommandReply, ours: int | None) -> Evidence:
+    """What a reply to our own copy says (WIRE.md 2)."""
+    status = (
+        reply.uncached
+        if reply.status is Status.DONE_UNCACHED and reply.uncached is not None
+        else reply.status
+    )
+    duplicate = reply.replayed or reply.status is Status.DONE_UNCACHED
+    if status is Status.OK:
+        return Acked(reply.attempt, duplicate, reply.text or None)
+    if status in REFUSALS:
+        return Nakked(reply.attempt, reply.text or status.name)
+    if status is Status.INDETERMINATE:
+        return Spent(Owner.OURS, int(status), reply.text)
+    if status is Status.BAD_SESSION:
+        return BadSession("cmd", reply.boot_id or 0)
+    if reply.spent is not None:
+        owner = {ours: Owner.OURS, NOP_DIGEST: Owner.NOP}.get(reply.spent.digest, Owner.OTHER)
+        return Spent(owner, int(reply.spent.status), reply.spent.text)
+    return Spent(Owner.OTHER)
+
+
+def _connected(
+    conn: int, hello: HelloReply, session: Session | None, record: Record | None, boot: int | None = None
+) -> Connected:
+    return Connected(
+        conn,
+        hello.boot_id if boot is None else boot,
+        session.session if session is not None else None,
+        record,
+        session.opening if session is not None else None,
+        hello.nv_tier >= DURABLE_TIER,
+    )
+
+
+def _record(record: WireRecord | None) -> Record | None:
+    return (
+        Record(record.session, record.seq, record.digest, int(record.status)) if record is not None else None
+    )
+
+
+def _foreign(epoch: int, drawn: int) -> str:
+    return (
+        f"another store has used the device (its epoch is {epoch}, ours is {drawn}); "
+        "ackonce probe --take-over --reason TEXT makes it ours"
+    )

@@ -1,0 +1,338 @@
+"""How is an operation carried out? Ask the policy, perform exactly its step, keep the fact, ask again.
+
+Nothing is decided here. A copy leaves only after the journal has it. Cancelling or Ctrl-C never cuts between intent and
+outcome: it becomes the fact that nobody wants further copies, and what is in flight reaches its word.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+from agent import readback
+from agent.clock import Clock
+from agent.deadlines import Deadlines
+from agent.evidence import (
+    Acked,
+    Connected,
+    Evidence,
+    GiveUp,
+    NotSent,
+    Reading,
+    Sent,
+    Spent,
+    TakenUp,
+    Waited,
+    Why,
+)
+from agent.journal import Case, Intent, Journal
+from agent.narrate import Narrator
+from agent.operation import Cause, Outcome, Result, Terms
+from agent.policy import next_step
+from agent.reckoning import BOOT, reckon
+from agent.registry import RENEW_S, Lease, LeaseLost, Registry
+from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.store.database import StoreError
+from devices.values import normalise
+from logs.events import Event
+
+STEPS_MAX = 10_000
+"""A policy that asks for more is broken."""
+
+
+class Station(Protocol):
+    """One device as this process works with it: performs single steps and reports facts."""
+
+    @property
+    def lease(self) -> Lease:
+        """The right to write to the device."""
+
+    async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
+        """Open anew, check who answers, enter the wanted session."""
+
+    def unfit(self, text: str) -> str | None:
+        """Why a text can never be carried to this device, or None."""
+
+    def draw(self, step: Send, conn: int) -> Sent:
+        """The copy that is to leave, with its number."""
+
+    def put_back(self, sent: Sent) -> None:
+        """The copy did not get on record."""
+
+    async def copy(self, intent: Intent) -> Evidence:
+        """Write one copy and report what became of it."""
+
+    async def settle(self, step: Settle) -> Evidence:
+        """Spend the command's own number on a NOP."""
+
+    async def read(self, query: str) -> str | None:
+        """The answer to a query, None where there is none."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class Executor:
+    """Carries operations out on stations."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        registry: Registry,
+        clock: Clock,
+        deadlines: Deadlines,
+        agent: str,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self.journal = journal
+        self.registry = registry
+        self.clock = clock
+        self.deadlines = deadlines
+        self.agent = agent
+        self.tell = tell
+        self.stop: str | None = None
+
+    def give_up(self, why: str) -> None:
+        """Nobody wants further copies; what is in flight still reaches its word."""
+        self.stop = why
+
+    def stopping(self) -> bool:
+        """Whether `give_up` was called."""
+        return self.stop is not None
+
+    async def run(self, station: Station, case: Case) -> Result:
+        """Carry an operation out to its word. Cancelling gives up and still waits for the word."""
+        return await self._shielded(station, case, None)
+
+    async def take_up(self, station: Station, case: Case, *, resend: bool) -> Result:
+        """Go on with an operation that was cut off or is in doubt. `resend`: somebody wants it done."""
+        return await self._shielded(station, case, TakenUp(resend))
+
+    async def _shielded(self, station: Station, case: Case, first: TakenUp | None) -> Result:
+        work = asyncio.ensure_future(self._run(station, case, first))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            self.give_up("cancelled")
+            await work
+            raise
+
+    async def _run(self, station: Station, case: Case, first: TakenUp | None) -> Result:
+        walk = _Walk(self, station, case)
+        if first is not None:
+            walk.keep(None, first)
+        keeper = _LeaseKeeper(self, station.lease)
+        try:
+            result = await walk.to_the_end()
+            await self.journal.close(case, station.lease, result)
+        except LeaseLost as lost:
+            result = walk.cut_off(f"{lost}; that process settles what was left open", Cause.HELD)
+        except StoreError as problem:
+            result = walk.cut_off(str(problem), Cause.STORE)
+        finally:
+            keeper.stop()
+        walk.tell_end(result)
+        return result
+
+
+class _LeaseKeeper:
+    """Renews a lease while a step takes long. A lost lease shows at the next write, so failures here say nothing."""
+
+    def __init__(self, executor: Executor, lease: Lease) -> None:
+        self._x = executor
+        self._lease = lease
+        self._task: asyncio.Task[None] | None = None
+        self.deadline_s = lease.renewed_s + RENEW_S
+        executor.deadlines.add(self)
+
+    def expire(self) -> None:
+        """Called by the sweep: a third of the lease has passed."""
+        self._task = asyncio.ensure_future(self._renew())
+
+    async def _renew(self) -> None:
+        try:
+            await self._x.registry.renew(self._lease)
+        except (LeaseLost, StoreError):
+            return
+        self.deadline_s = self._lease.renewed_s + RENEW_S
+        self._x.deadlines.add(self)
+
+    def stop(self) -> None:
+        """The operation has ended."""
+        self._x.deadlines.remove(self)
+        if self._task is not None:
+            self._task.cancel()
+
+
+class _Walk:
+    """One way through the steps of one operation."""
+
+    def __init__(self, executor: Executor, station: Station, case: Case) -> None:
+        self._x = executor
+        self._station = station
+        self._case = case
+        self._terms: Terms = case.operation.terms
+        self._narrator = Narrator(case.operation, executor.agent)
+        self._clock = executor.clock
+        self._started_s = executor.clock.now_s()
+        self._sent_s: float | None = None
+        self._gave_up = False
+        self._word: Result | None = None
+        for fact in case.facts:
+            self._narrator.fact(fact, self._clock.stamp())
+
+    async def to_the_end(self) -> Result:
+        """Step after step until the policy says that it is finished. Raises LeaseLost, StoreError."""
+        for _ in range(STEPS_MAX):
+            self._note_the_end_of_patience()
+            step = next_step(self._terms, self._case.facts)
+            if isinstance(step, Finish):
+                self._word = self._result(step)
+                return self._word
+            await self._perform(step)
+        raise RuntimeError(f"no word after {STEPS_MAX} steps")
+
+    def _note_the_end_of_patience(self) -> None:
+        if self._gave_up:
+            return
+        why = self._x.stop
+        if why is None and self._clock.now_s() - self._started_s > deadline_s(self._terms):
+            why = f"the deadline of {deadline_s(self._terms):g} s has passed"
+        if why is not None:
+            self._gave_up = True
+            self.keep(None, GiveUp(why))
+
+    async def _perform(self, step: Step) -> None:
+        match step:
+            case Connect():
+                await self._connect(step)
+            case Send():
+                await self._send(step)
+            case Settle():
+                self.keep(step, await self._station.settle(step))
+            case Read():
+                self.keep(step, await self._read(step))
+            case Wait(seconds=seconds):
+                await self._clock.sleep(seconds)
+                self.keep(step, Waited(seconds))
+            case Finish():
+                raise TypeError("a finish is not performed")
+
+    async def _connect(self, step: Connect) -> None:
+        self._station.close()
+        if step.quiesce_s > 0:
+            await self._clock.sleep(self._still_to_wait(step.quiesce_s))
+            self.keep(step, Waited(step.quiesce_s))
+        conn = 1 + max((fact.conn for fact in self._case.facts if isinstance(fact, Connected)), default=0)
+        fact = await self._station.connect(step.session, conn)
+        if isinstance(fact, Connected) and not self._case.copies():
+            problem = self._station.unfit(self._terms.text)
+            if problem is not None:
+                fact = NotSent(Cause.UNFIT, problem)
+        self.keep(step if step.quiesce_s <= 0 else None, fact)
+
+    def _still_to_wait(self, quiesce_s: float) -> float:
+        """The rest of the quiet time since the last copy; all of it where this process did not send that copy."""
+        if self._sent_s is None:
+            return quiesce_s
+        return max(0.0, quiesce_s - (self._clock.now_s() - self._sent_s))
+
+    async def _send(self, step: Send) -> None:
+        conn = reckon(self._case.facts).conn or 0
+        sent = self._station.draw(step, conn)
+        try:
+            intent = await self._x.journal.intend(self._case, self._station.lease, step, sent)
+        except (LeaseLost, StoreError):
+            self._station.put_back(sent)
+            raise
+        self._tell(sent)
+        self._sent_s = self._clock.now_s()
+        self.keep(None, await self._station.copy(intent))
+
+    async def _read(self, step: Read) -> Reading:
+        boot = step.setting == BOOT
+        query = self._terms.boot_query if boot else self._terms.queries.get(step.setting)
+        value = await self._station.read(query) if query is not None else None
+        if value is not None and not boot:
+            back = self._terms.readback
+            try:
+                value = normalise(
+                    self._terms.types[step.setting],
+                    value,
+                    back.step if back is not None and back.setting == step.setting else None,
+                )
+            except ValueError:
+                value = None
+        return Reading(step.setting, value, reckon(self._case.facts).conn or 0, step.why)
+
+    def keep(self, step: Step | None, fact: Evidence) -> None:
+        """Add a fact to the case and tell the log."""
+        self._case.note(step, fact, self._clock.stamp())
+        self._tell(fact)
+
+    def _tell(self, fact: Evidence) -> None:
+        elapsed_s = None
+        if self._sent_s is not None and not isinstance(fact, Sent):
+            elapsed_s = round(self._clock.now_s() - self._sent_s, 3)
+        event = self._narrator.fact(fact, self._clock.stamp(), elapsed_s)
+        if event is not None:
+            self._x.tell(event)
+
+    def tell_end(self, result: Result) -> None:
+        """Put the word into the log."""
+        event = self._narrator.end(result, self._clock.stamp())
+        if event is not None:
+            self._x.tell(event)
+
+    # --- the word -----------------------------------------------------------------------------------------------------
+
+    def _result(self, finish: Finish) -> Result:
+        facts, terms = self._case.facts, self._terms
+        view = reckon(facts)
+        copies = view.copies
+        back = terms.readback
+        before = view.baselines.get(back.setting) if back is not None else None
+        wanted = readback.expected(terms, view) if back is not None else None
+        return Result(
+            outcome=finish.outcome,
+            proof=finish.proof,
+            message=finish.why,
+            cause=finish.cause,
+            seq=copies[-1].seq if copies else None,
+            attempts=len(copies),
+            before=before,
+            expected=wanted,
+            value=_value(facts, finish.outcome),
+            elapsed_s=round(self._clock.now_s() - self._started_s, 3),
+        )
+
+    def cut_off(self, why: str, cause: Cause) -> Result:
+        """The journal cannot be written in our name any more, so nothing further may be sent."""
+        if self._word is not None:
+            note = f"{self._word.message}; but {why}. The journal shows it open: the next command settles it again"
+            return replace(self._word, message=note)
+        if not self._case.copies():
+            return self._result(Finish(Outcome.NOT_SENT, None, why, cause))
+        return self._result(
+            Finish(Outcome.IN_DOUBT, None, f"a copy had left when this happened: {why}", cause)
+        )
+
+
+def _value(facts: list[Evidence], outcome: Outcome) -> str | None:
+    if outcome is not Outcome.APPLIED:
+        return None
+    for fact in reversed(facts):
+        match fact:
+            case Acked(value=value) if value is not None:
+                return value
+            case Spent(status=0, text=text) if text:
+                return text
+            case Reading(why=Why.VERIFY, value=value) if value is not None:
+                return value
+    return None
+
+
+def deadline_s(terms: Terms) -> float:
+    """How long an operation may take before nobody waits for further copies, in seconds."""
+    once_s = terms.reply_s + terms.settle_s * readback.READINGS_MAX + terms.late_max_s
+    return terms.attempts_max * once_s + terms.busy_max_s

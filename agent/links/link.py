@@ -1,0 +1,37 @@
+"""What is a link? A byte stream to equipment, with exactly what an exchange needs and no opinion of its own.
+
+A link never repeats, never buffers beyond the operating system and never decides what bytes mean.
+"""
+
+from typing import Protocol
+
+
+class LinkLost(Exception):  # noqa: N818 - the field's word
+    """The stream broke; what was written before may or may not have arrived."""
+
+
+class Unreachable(Exception):  # noqa: N818 - the field's word
+    """The stream could not be opened: certainly nothing was sent. The text says why."""
+
+
+class Receiver(Protocol):
+    """Who listens to a link."""
+
+    def heard(self, data: bytes) -> None:
+        """Bytes came in."""
+
+    def lost(self, why: str) -> None:
+        """The stream ended."""
+
+
+class Link(Protocol):
+    """An open byte stream."""
+
+    def attach(self, receiver: Receiver) -> None:
+        """Deliver what comes in to this receiver."""
+
+    def write(self, data: bytes) -> None:
+        """Write one whole frame. Raises LinkLost if the stream is known to be broken."""
+
+    def close(self) -> None:
+        """Close at once; nothing is delivered afterwards."""

@@ -1,0 +1,146 @@
+"""How is what happened told in the log? Facts in, log events out; nothing is decided here."""
+
+from agent.evidence import (
+    Acked,
+    BadSession,
+    Booted,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    GiveUp,
+    Nakked,
+    Owner,
+    Person,
+    Reading,
+    Sent,
+    Spent,
+    TakenUp,
+    Unanswered,
+    Unknown,
+)
+from agent.operation import Operation, Outcome, Proof, Result
+from logs.events import Event, EventName, Level
+
+_STATUS_WORDS = {0: "applied", 1: "refused", 2: "refused", 3: "refused", 4: "the device itself does not know"}
+
+
+class Narrator:
+    """Tells the story of one operation, fact by fact."""
+
+    def __init__(self, operation: Operation, agent: str) -> None:
+        self._operation = operation
+        self._agent = agent
+        self._last: Sent | None = None
+        self._settled = False
+        self._boot: int | None = None
+
+    def fact(self, fact: Evidence, ts: str, elapsed_s: float | None = None) -> Event | None:
+        """The event of a fact, None where there is nothing to tell."""
+        if isinstance(fact, Sent):
+            self._last = fact
+        told = self._told(fact)
+        if told is None:
+            return None
+        level, name, attempt, text = told
+        return self._event(ts, level, name, attempt=attempt, text=text, elapsed_s=elapsed_s)
+
+    def end(self, result: Result, ts: str) -> Event | None:
+        """The event of the word at the end, None where the last fact has told it already."""
+        match result.outcome, result.proof:
+            case Outcome.IN_DOUBT, _:
+                return self._event(ts, "WARN", "in_doubt", text=result.message, elapsed_s=result.elapsed_s)
+            case Outcome.NOT_SENT, _:
+                return self._event(ts, "WARN", "not_sent", text=result.message, elapsed_s=result.elapsed_s)
+            case Outcome.APPLIED, Proof.VERIFIED:
+                text = f"{result.expected} = expected, not re-sent"
+                return self._event(ts, "INFO", "verify", text=text, elapsed_s=result.elapsed_s)
+            case _, Proof.SETTLED if not self._settled:
+                words = {Outcome.APPLIED: "applied", Outcome.REFUSED: "refused"}
+                text = words.get(result.outcome, "never ran")
+                return self._event(ts, "INFO", "settled", text=text, elapsed_s=result.elapsed_s)
+        return None
+
+    def _told(self, fact: Evidence) -> tuple[Level, EventName, int | None, str | None] | None:
+        attempt = self._last.attempt if self._last is not None else None
+        match fact:
+            case Sent():
+                return "INFO", "sent", attempt, None
+            case Acked(attempt=answered, duplicate=duplicate):
+                return "INFO", "duplicate_ack" if duplicate else "ack", answered, None
+            case Nakked(attempt=answered, text=text):
+                return "WARN", "refused", answered, text
+            case Unknown(how="lost"):
+                return "WARN", "lost", attempt, None
+            case Unknown():
+                return "WARN", "timeout", attempt, None
+            case Deferred():
+                return "INFO", "busy", attempt, None
+            case Burnt():
+                self._settled = True
+                return "INFO", "settled", None, "never ran"
+            case Spent():
+                self._settled = True
+                return "INFO", "settled", None, _spent_words(fact)
+        told = self._note(fact)
+        return None if told is None else (*told[:2], None, told[2])
+
+    def _note(self, fact: Evidence) -> tuple[Level, EventName, str] | None:
+        match fact:
+            case Connected(boot=boot):
+                before, self._boot = self._boot, boot
+                if self._last is not None and before is not None and before != boot:
+                    return "WARN", "boot", "the device has restarted"
+                return "DEBUG", "connected", f"connected, session {fact.session}, boot {boot}"
+            case BadSession(to=to):
+                return "WARN", "note", f"the device does not know the session any more (said to {to.upper()})"
+            case Unanswered():
+                return "WARN", "note", "no answer to the question what became of the command"
+            case Booted():
+                return "WARN", "boot", "the device announced a start"
+            case Reading(setting=setting, value=value, why=why):
+                return "DEBUG", "note", f"read {setting}: {'no answer' if value is None else value} ({why})"
+            case GiveUp(why=why):
+                return "WARN", "note", f"no further copies: {why}"
+            case TakenUp(resend=resend):
+                return "INFO", "note", "taken up again" if resend else "taken up again to learn its fate"
+            case Person(applied=applied, who=who, reason=reason):
+                return "INFO", "resolved", f"{who}: {'applied' if applied else 'not applied'} ({reason})"
+        return None
+
+    def _event(
+        self,
+        ts: str,
+        level: Level,
+        name: EventName,
+        *,
+        attempt: int | None = None,
+        text: str | None = None,
+        elapsed_s: float | None = None,
+    ) -> Event:
+        o, last = self._operation, self._last
+        return Event(
+            ts=ts,
+            level=level,
+            op=o.op,
+            run=o.run,
+            device=o.device,
+            agent=self._agent,
+            policy=o.terms.policy.value,
+            session=last.session if last is not None else None,
+            seq=last.seq if last is not None else None,
+            cmd=(last.text if last is not None else o.command).partition(" ")[0],
+            attempt=attempt,
+            event=name,
+            text=text,
+            elapsed_s=elapsed_s,
+            route=o.route,
+        )
+
+
+def _spent_words(fact: Spent) -> str:
+    if fact.by is Owner.NOP:
+        return "never ran"
+    if fact.by is Owner.OTHER:
+        return "the number belongs to somebody else"
+    return _STATUS_WORDS.get(fact.status if fact.status is not None else -1, "unknown")

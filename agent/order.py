@@ -1,0 +1,103 @@
+"""What exactly is asked for? A catalog call, a policy and a device become the terms of an operation. Pure."""
+
+from decimal import Decimal
+
+from agent.operation import AbsoluteForm, Numbering, Readback, Terms
+from devices.calls import Call
+from devices.kinds import EffectClass, Policy
+from devices.profile import Command, Profile, Setting
+from devices.values import plain
+
+
+def terms_for(
+    profile: Profile, call: Call, policy: Policy, *, reply_s: float, attempts: int, survives_reopen: bool
+) -> Terms:
+    """The terms of one command.
+
+    Args:
+        profile: of the device's model.
+        call: the command with its arguments.
+        policy: as `devices.catalog.choose` gave it.
+        reply_s: silence time of one exchange, as resolved for this device.
+        attempts: how many copies may end in silence.
+        survives_reopen: old answers may still come after the link was opened anew.
+    """
+    command = call.command
+    form = _absolute_form(profile, command) if policy is Policy.READ_THEN_SET else None
+    back = _readback(profile, command, policy)
+    settings = profile.settings
+    return Terms(
+        policy=policy,
+        idempotent=command.effect_class is EffectClass.IDEMPOTENT,
+        numbering=Numbering.LSQ1 if profile.dialect == "lsq" else Numbering.NONE,
+        text=call.text,
+        args=dict(call.args),
+        types={**{s.name: s.type for s in settings.values()}, **{a.name: a.type for a in command.args}},
+        queries={s.name: s.read for s in settings.values() if s.read is not None},
+        readback=back,
+        form=form,
+        boot_query=profile.boot_read,
+        attempts_max=attempts,
+        settle_s=profile.timing.settle_s,
+        late_max_s=profile.timing.late_s,
+        reply_s=reply_s,
+        busy_max_s=profile.timing.busy_max_s,
+        survives_reopen=survives_reopen,
+        nak_may_follow_effect=command.nak_may_follow_effect,
+    )
+
+
+def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | None:
+    """What shows the effect: the target of an absolute command, the form's or the verify's expectation."""
+    if policy is Policy.READ_THEN_SET and command.absolute_form is not None:
+        setting = profile.setting(profile.command(command.absolute_form.command).setting or "")
+        return _of_setting(setting, command.absolute_form.value)
+    if command.verify is not None:
+        return _of_setting(profile.setting(command.verify.setting), command.verify.expect)
+    if (
+        command.setting is not None
+        and command.effect_class is EffectClass.IDEMPOTENT
+        and len(command.args) == 1
+    ):
+        setting = profile.setting(command.setting)
+        if setting.read is not None:
+            return _of_setting(setting, command.args[0].name)
+    return None
+
+
+def _of_setting(setting: Setting, expect: str) -> Readback:
+    return Readback(
+        setting=setting.name,
+        type=setting.type,
+        expect=expect,
+        step=setting.step,
+        min=_text(setting.min),
+        max=_text(setting.max),
+        durable=setting.durable,
+        clamps=setting.clamps,
+    )
+
+
+def _absolute_form(profile: Profile, command: Command) -> AbsoluteForm | None:
+    form = command.absolute_form
+    if form is None:
+        return None
+    absolute = profile.command(form.command)
+    own = {a.name for a in command.args}
+    argument = next(a for a in absolute.args if a.name not in own)  # the loader has checked that there is one
+    setting = profile.setting(absolute.setting or "")
+    low = argument.min if argument.min is not None else setting.min
+    high = argument.max if argument.max is not None else setting.max
+    return AbsoluteForm(
+        template=absolute.send or "",
+        argument=argument.name,
+        type=argument.type,
+        value=form.value,
+        step=setting.step,
+        min=_text(low),
+        max=_text(high),
+    )
+
+
+def _text(number: Decimal | None) -> str | None:
+    return plain(number) if number is not None else None

@@ -1,0 +1,288 @@
+"""What happens next to a command?
+
+Rule 1: all decisions to send anything again live in this file; nothing else of the agent ever repeats a command.
+Rule 2: `next_step` is a pure, total function of the terms and the evidence so far: no clock, no I/O, no hidden state.
+Rule 3: silence is not failure. A word is given only where evidence proves it; else the command is in doubt.
+
+Numbering devices follow WIRE.md 4, the others CATALOG.md 2.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from agent import readback
+from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Spent, Why
+from agent.operation import Cause, Numbering, Outcome, Proof, Terms
+from agent.reckoning import Number, View, reckon
+from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step
+from devices.expressions import evaluate
+from devices.kinds import Policy
+from devices.templates import render
+from devices.values import text_of
+
+SILENCES_PER_CONNECTION = 2
+"""A numbering device is asked again on the same connection once; then a new connection is tried."""
+
+OK, INDETERMINATE = 0, 4
+"""Stored statuses (WIRE.md 2); those between them say that the command certainly had no effect."""
+
+
+def next_step(terms: Terms, facts: Sequence[Evidence]) -> Step:
+    """The one step that the evidence allows.
+
+    Args:
+        terms: what was fixed when the command was submitted.
+        facts: everything learnt since, oldest first.
+
+    Returns:
+        A step to perform, or `Finish`. After `Finish` only facts that settle a doubt change the word.
+    """
+    v = reckon(facts)
+    if v.person is not None:
+        outcome = Outcome.APPLIED if v.person.applied else Outcome.NOT_APPLIED
+        return Finish(outcome, Proof.PERSON, f"{v.person.who} decided: {v.person.reason}")
+    if not v.copies:
+        return _before_first_copy(terms, v)
+    if terms.numbering is Numbering.LSQ1 and v.number is not None:
+        return _numbered(terms, v, v.number)
+    return _unnumbered(terms, v)
+
+
+# --- before anything was sent -------------------------------------------------------------------------------
+
+
+def _before_first_copy(t: Terms, v: View) -> Step:
+    if v.opening_failed is not None:
+        return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
+    if v.given_up is not None:
+        return Finish(Outcome.NOT_SENT, None, v.given_up, Cause.INTERRUPTED)
+    numbered = t.numbering is Numbering.LSQ1
+    if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
+        return Connect(Session.KEEP if numbered else Session.NONE)
+    if t.policy in (Policy.GET_VERIFY, Policy.READ_THEN_SET):
+        for name in readback.settings_needed(t):
+            if name not in v.baselines:
+                return Read(name, Why.BASELINE)
+            if v.baselines[name] is None:
+                return Finish(
+                    Outcome.NOT_SENT, None, f"could not read {name}, so there is no baseline", Cause.UNFIT
+                )
+    if t.policy is not Policy.READ_THEN_SET:
+        return Send(t.text, 1)
+    text = _absolute_text(t, v)
+    return Send(text, 1) if isinstance(text, str) else text
+
+
+def _absolute_text(t: Terms, v: View) -> str | Finish:
+    """The target of read-then-set, computed once: every later copy reuses the bytes of the first."""
+    form = t.form
+    if form is None:
+        return Finish(Outcome.NOT_SENT, None, "the profile declares no absolute form", Cause.UNFIT)
+    try:
+        target = text_of(form.type, evaluate(form.value, readback.known_values(t, v)), form.step)
+        text = render(form.template, {**t.args, form.argument: target})
+    except ValueError as problem:
+        return Finish(Outcome.NOT_SENT, None, f"the target cannot be computed: {problem}", Cause.UNFIT)
+    low, high = form.min, form.max
+    if (low is not None and Decimal(target) < Decimal(low)) or (
+        high is not None and Decimal(target) > Decimal(high)
+    ):
+        why = f"the target {target} lies outside {low or '…'} to {high or '…'}"
+        return Finish(Outcome.NOT_SENT, None, why, Cause.UNFIT)
+    return text
+
+
+# --- equipment that numbers its commands (LSQ1) -------------------------------------------------------------
+
+
+def _numbered(t: Terms, v: View, n: Number) -> Step:
+    match v.word:
+        case Acked(duplicate=duplicate):
+            proof = Proof.DUPLICATE_ACK if duplicate else Proof.ACK
+            return Finish(Outcome.APPLIED, proof, "the device confirmed it")
+        case Nakked(text=text):
+            return _had_no_effect(t, v, Outcome.REFUSED, None, f"the device refused: {text}")
+        case Burnt():
+            return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
+        case Spent(by=Owner.NOP):
+            return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
+        case Spent(by=Owner.OURS, status=status, text=text) if status is not None:
+            return _stored_status(t, v, status, text)
+        case Spent():
+            return _again_or_doubt(t, v, "somebody else counts in our session, so its answers prove nothing")
+
+    over = _session_over(v, n)
+    wanted = v.given_up is None and v.silent < t.attempts_max and v.deferred_s < t.busy_max_s
+    record = v.connected.record if v.connected is not None else None
+    if record is not None and (record.session, record.seq) == (n.session, n.seq) and (over or not wanted):
+        if record.digest == n.digest:
+            return _stored_status(t, v, record.status, "")
+        if record.digest == NOP_DIGEST:
+            return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
+        return _again_or_doubt(t, v, "the number was used by somebody else")
+    if over:
+        return _after_the_session(t, v, n)
+    if v.opening_failed is not None:
+        return _doubt(f"no way back to the device to ask: {v.opening_failed.why}")
+    if wanted:
+        if v.conn is None or v.silent_here >= SILENCES_PER_CONNECTION:
+            return Connect(Session.NONE)
+        return Send(t.text, len(v.copies) + 1, (n.session, n.seq))
+    if v.settles_lost < t.attempts_max:
+        if v.conn is None or v.settle_lost_here:
+            return Connect(Session.NONE)
+        return Settle(n.session, n.seq, n.digest, v.settles_lost + 1)
+    return _doubt("the device does not answer, so nobody can tell whether the command arrived")
+
+
+_NEVER = "the command never ran and never will: its number was used up by a NOP"
+
+
+def _stored_status(t: Terms, v: View, status: int, text: str) -> Step:
+    """The device's memory of this very command (WIRE.md 4.5, 4.6)."""
+    if status == OK:
+        return Finish(Outcome.APPLIED, Proof.SETTLED, "the device's record shows that it was executed")
+    if status != INDETERMINATE:
+        why = f"the device refused{': ' + text if text else ', as its record shows'}"
+        return _had_no_effect(t, v, Outcome.REFUSED, Proof.SETTLED, why)
+    return _again_or_doubt(
+        t, v, "the device was interrupted and does not know itself whether the effect took place"
+    )
+
+
+def _session_over(v: View, n: Number) -> bool:
+    if v.bad_session is not None:
+        return True
+    seen = v.connected
+    return seen is not None and not seen.durable and seen.boot != n.life.boot
+
+
+def _after_the_session(t: Terms, v: View, n: Number) -> Step:
+    """WIRE.md 4.6: what an ended session still proves."""
+    lost_first = v.bad_session is not None and v.bad_session.to == "cmd" and n.copies == 1
+    if lost_first and not v.earlier_open:
+        never = "the device had lost the session before the command arrived, so it never ran and never will"
+        once_more = n.copies == len(v.copies) or (t.idempotent and v.numbers < t.attempts_max)
+        if v.given_up is not None or v.opening_failed is not None or not once_more:
+            return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
+        return _under_a_new_number(t, v)
+    if v.bad_session is not None and not v.hello_since_bad_session:
+        if v.opening_failed is not None:
+            return _doubt(f"the session is over and the device cannot be asked: {v.opening_failed.why}")
+        return Connect(Session.NONE)
+    if _record_excludes(v, n):
+        never = "the device's record shows that the number was not used while the session lived: it never ran"
+        return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
+    return _again_or_doubt(
+        t, v, "the device lost its memory of the session (restart or takeover) after the command left"
+    )
+
+
+def _record_excludes(v: View, n: Number) -> bool:
+    """The record, asked after the session ended on the same boot (tier 2: any), shows the number before ours."""
+    seen = v.connected
+    if seen is None or not (seen.durable or seen.boot == n.life.boot):
+        return False
+    if n.seq == 1 and seen.record == n.life.opening:
+        return True
+    return seen.record is not None and (seen.record.session, seen.record.seq) == (n.session, n.seq - 1)
+
+
+def _again_or_doubt(t: Terms, v: View, why: str) -> Step:
+    """An absolute command may go out under a new number; a cumulative one is in doubt, unless a read-back tells."""
+    wanted = v.given_up is None and v.silent < t.attempts_max and v.numbers < t.attempts_max
+    if t.idempotent and wanted and v.opening_failed is None:
+        return _under_a_new_number(t, v)
+    return _read_target_back(t, v, why)
+
+
+def _under_a_new_number(t: Terms, v: View) -> Step:
+    last, seen = v.number, v.connected
+    if v.conn is None or seen is None or last is None or seen.session in (None, last.session):
+        return Connect(Session.FRESH)
+    return Send(t.text, len(v.copies) + 1)
+
+
+def _had_no_effect(t: Terms, v: View, outcome: Outcome, proof: Proof | None, why: str) -> Step:
+    """True of the newest number; of the command only if no earlier number of it can have run."""
+    if v.earlier_open:
+        return _read_target_back(
+            t, v, "an earlier copy, under a number of an ended session, may have been executed"
+        )
+    return Finish(outcome, proof, why)
+
+
+# --- equipment that does not number its commands ------------------------------------------------------------
+
+
+def _unnumbered(t: Terms, v: View) -> Step:
+    match v.word:
+        case Acked():
+            return Finish(Outcome.APPLIED, Proof.ACK, "the device confirmed it")
+        case Nakked(text=text) if not t.nak_may_follow_effect and len(v.copies) == 1:
+            return Finish(Outcome.REFUSED, None, f"the device refused: {text}")
+    if t.policy is Policy.NO_RETRY:
+        return _doubt("no ack, and the command may neither be repeated nor read back")
+    wanted = v.given_up is None and v.silent < t.attempts_max
+    if t.policy is Policy.RESEND:
+        return _repeat_absolute(t, v) if wanted and v.word is None else _read_target_back(t, v, _NO_ACK)
+    if readback.is_void(t, v):
+        return _doubt("no ack, and the read-back cannot tell: the expected value is the one from before")
+    return _by_read_back(t, v, wanted)
+
+
+_NO_ACK = "no ack of any copy"
+
+
+def _repeat_absolute(t: Terms, v: View) -> Step:
+    """The same absolute bytes at once, but never on a connection that owes an answer."""
+    if v.opening_failed is not None:
+        return _doubt(f"no ack, and no way back to the device: {v.opening_failed.why}")
+    if v.conn is None or v.owes_answer:
+        return Connect(Session.NONE, t.late_max_s if t.survives_reopen else 0.0)
+    return Send(v.copies[0].text, len(v.copies) + 1)
+
+
+def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
+    """get-verify and read-then-set: what the setting shows decides, before anything else is sent."""
+    verdict = readback.look(t, v)
+    if not isinstance(verdict, readback.Verdict):
+        return verdict
+    want = readback.expected(t, v) or ""
+    if verdict is readback.Verdict.EXPECTED:
+        return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected, not sent again")
+    if verdict is readback.Verdict.BASELINE:
+        if t.policy is Policy.GET_VERIFY and not readback.baseline_authorises(t, want):
+            return _doubt(
+                "the setting is unchanged, which a lost command and an undeclared stop would both show"
+            )
+        if wanted:
+            return Send(v.copies[0].text, len(v.copies) + 1)
+        return Finish(
+            Outcome.NOT_APPLIED, Proof.VERIFIED, "the setting is as before, on a path that is quiet by now"
+        )
+    if verdict is readback.Verdict.OTHER:
+        return _doubt(
+            "the setting shows neither the old nor the expected value: clamped, or someone else wrote"
+        )
+    return _doubt("no ack, and the setting could not be read back reliably")
+
+
+# --- doubt --------------------------------------------------------------------------------------------------
+
+
+def _read_target_back(t: Terms, v: View, why: str) -> Step:
+    """An absolute target that stands on the device ends the matter; anything else proves nothing."""
+    if not t.idempotent or t.readback is None or (v.opening_failed is not None and v.conn is None):
+        return _doubt(why)
+    verdict = readback.look(t, v)
+    if not isinstance(verdict, readback.Verdict):
+        return verdict
+    if verdict is readback.Verdict.EXPECTED:
+        want = readback.expected(t, v)
+        return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected")
+    return _doubt(f"{why}; the setting does not show the target")
+
+
+def _doubt(why: str) -> Finish:
+    return Finish(Outcome.IN_DOUBT, None, why)

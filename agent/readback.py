@@ -1,0 +1,164 @@
+"""What does reading a setting back prove?
+
+The evidence rules of CATALOG.md 2. A read-back may end the matter or ask for another look; it never sends a command.
+A reading counts only if it is fresh (asked after the last copy), ordered (on the copy's own connection or on a quiet
+path), settled (two equal ones, `settle_s` apart), comparable (in the device's own resolution) and not void.
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from enum import StrEnum
+
+from agent.evidence import Why
+from agent.operation import Readback, Terms
+from agent.reckoning import BOOT, Look, View
+from agent.steps import Connect, Read, Session, Step, Wait
+from devices.expressions import Value, clamps, evaluate, names_of
+from devices.values import operand, same, text_of
+
+READINGS_MAX = 4
+"""Unequal readings are repeated up to this many, then nothing is known."""
+
+
+class Verdict(StrEnum):
+    """What the readings say."""
+
+    EXPECTED = "expected"
+    BASELINE = "baseline"
+    OTHER = "other"
+    UNCLEAR = "unclear"
+
+
+def settings_needed(terms: Terms) -> tuple[str, ...]:
+    """The settings to read before the first copy, the boot count first, as the expressions name them."""
+    names: list[str] = []
+    if terms.readback is not None:
+        if terms.boot_query is not None and not terms.readback.durable:
+            names.append(BOOT)
+        names.append(terms.readback.setting)
+        texts = [terms.readback.expect] + ([terms.form.value] if terms.form is not None else [])
+        others = {n for text in texts for n in names_of(text)} - {"before", *terms.args}
+        names += sorted(others - set(names))
+    return tuple(names)
+
+
+def known_values(terms: Terms, v: View) -> Mapping[str, Value]:
+    """What the expressions may use: `before`, the arguments, other settings as they were read. Raises ValueError."""
+    texts = dict(terms.args)
+    texts |= {name: text for name, text in v.baselines.items() if text is not None and name != BOOT}
+    values: dict[str, Value] = {name: operand(terms.types[name], text) for name, text in texts.items()}
+    back = terms.readback
+    if back is not None and back.setting in values:
+        values["before"] = operand(back.type, texts[back.setting])
+    return values
+
+
+def expected(terms: Terms, v: View) -> str | None:
+    """The value that shows the effect, in the device's resolution; None where it cannot be computed."""
+    back = terms.readback
+    if back is None:
+        return None
+    try:
+        return text_of(back.type, evaluate(back.expect, known_values(terms, v)), back.step)
+    except ValueError:
+        return None
+
+
+def is_void(terms: Terms, v: View) -> bool:
+    """Known before sending: expected equals baseline, so that no reading can tell the two apart."""
+    back, want = terms.readback, expected(terms, v)
+    before = v.baselines.get(back.setting) if back is not None else None
+    return back is None or want is None or before is None or same(back.type, want, before, back.step)
+
+
+def baseline_authorises(terms: Terms, want: str) -> bool:
+    """An undeclared stop looks like a lost command: baseline counts only where the profile rules a stop out."""
+    back = terms.readback
+    if back is None:
+        return False
+    if back.type not in ("int", "decimal") or back.clamps is False or clamps(back.expect):
+        return True
+    if back.min is None or back.max is None:
+        return False
+    return Decimal(back.min) <= Decimal(want) <= Decimal(back.max)
+
+
+def look(terms: Terms, v: View) -> Step | Verdict:
+    """The next step of reading back after the last copy, or what the readings say."""
+    back, want = terms.readback, expected(terms, v)
+    if back is None or want is None or _boot_voids(terms, back, v):
+        return Verdict.UNCLEAR
+    if v.conn is None or v.owes_answer:
+        if v.opening_failed is not None or len(v.readings) >= READINGS_MAX:
+            return Verdict.UNCLEAR
+        return Connect(Session.NONE, terms.late_max_s if terms.survives_reopen else 0.0)
+    before = v.baselines.get(back.setting)
+    verdict = _settled(terms, back, v.readings)
+    if verdict is None:
+        return _another_look(terms, back, v, len(v.readings))
+    if same(back.type, verdict, want, back.step):
+        return _unless_booted(terms, back, v, Verdict.EXPECTED)
+    if before is None or not same(back.type, verdict, before, back.step):
+        return Verdict.OTHER
+    if not _ordered(terms, v, v.readings[-1]):
+        return Connect(Session.NONE, terms.late_max_s)
+    quiet = [r for r in v.readings if _ordered(terms, v, r)]
+    if _settled(terms, back, quiet) is None:
+        return _another_look(terms, back, v, len(quiet))
+    return _unless_booted(terms, back, v, Verdict.BASELINE)
+
+
+def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
+    """The value of the last reading, if it counts: not a failed one, and seen twice where `settle_s` says so."""
+    if not readings or readings[-1].value is None:
+        return None
+    last = readings[-1].value
+    if terms.settle_s <= 0:
+        return last
+    if len(readings) < 2:
+        return None
+    other = readings[-2]
+    apart = readings[-1].waits > other.waits
+    return (
+        last if apart and other.value is not None and same(back.type, other.value, last, back.step) else None
+    )
+
+
+def _another_look(terms: Terms, back: Readback, v: View, taken: int) -> Step | Verdict:
+    if taken >= READINGS_MAX:
+        return Verdict.UNCLEAR
+    if taken and terms.settle_s > 0 and v.waits == v.readings[-1].waits:
+        return Wait(terms.settle_s)
+    return Read(back.setting, Why.VERIFY)
+
+
+def _ordered(terms: Terms, v: View, reading: Look) -> bool:
+    """Asked where an old copy cannot arrive any more."""
+    numbered = v.number is not None
+    return (
+        numbered
+        or (reading.conn == v.copies[-1].conn and v.silent == 0)
+        or reading.waited_s >= terms.late_max_s
+    )
+
+
+def _boot_voids(terms: Terms, back: Readback, v: View) -> bool:
+    """A volatile setting proves nothing over a boot, nor over a reconnect where a boot would not be noticed."""
+    if back.durable:
+        return False
+    if v.number is not None:
+        return v.connected is None or v.connected.boot != v.number.life.boot
+    if v.booted:
+        return True
+    reconnected = v.conn is not None and v.conn != v.baseline_conn
+    return reconnected and terms.boot_query is None
+
+
+def _unless_booted(terms: Terms, back: Readback, v: View, verdict: Verdict) -> Step | Verdict:
+    """Compare the boot count of before the baseline with the one after the verify."""
+    if back.durable or terms.boot_query is None or v.number is not None:
+        return verdict
+    if not v.boot_after_known:
+        return Read(BOOT, Why.VERIFY)
+    before = v.baselines.get(BOOT)
+    return verdict if before is not None and before == v.boot_after else Verdict.UNCLEAR

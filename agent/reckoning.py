@@ -1,0 +1,190 @@
+"""What do the facts of an operation amount to?
+
+One pass over the evidence, no decisions: counts and last words, in the terms in which the policy's rules are written.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agent.evidence import (
+    Acked,
+    BadSession,
+    Booted,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    GiveUp,
+    Nakked,
+    NotSent,
+    Person,
+    Reading,
+    Sent,
+    Spent,
+    TakenUp,
+    Unanswered,
+    Unknown,
+    Waited,
+    Why,
+)
+
+BOOT = "(boot)"
+"""The name under which readings of `boot_read` are kept beside those of settings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One reading of the read-back: its value, its connection, and the waits since the last copy when it was asked."""
+
+    value: str | None
+    conn: int
+    waits: int
+    waited_s: float
+
+
+@dataclass(slots=True)
+class Number:
+    """One number that was drawn for the command: its copies, and the connection whose session it belongs to."""
+
+    session: int
+    seq: int
+    digest: int
+    life: Connected
+    copies: int = 0
+
+
+@dataclass(slots=True)
+class View:
+    """The state of knowledge.
+
+    `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
+    connection. `conn` is the open connection, None when there is none. `readings` are those of the read-back since the
+    last copy.
+    """
+
+    connected: Connected | None = None
+    conn: int | None = None
+    opening_failed: NotSent | None = None
+    copies: list[Sent] = field(default_factory=list)
+    number: Number | None = None
+    numbers: int = 0
+    earlier_open: bool = False
+    word: Acked | Nakked | Burnt | Spent | None = None
+    silent: int = 0
+    silent_here: int = 0
+    deferred_s: float = 0.0
+    bad_session: BadSession | None = None
+    hello_since_bad_session: bool = False
+    settles_lost: int = 0
+    settle_lost_here: bool = False
+    baselines: dict[str, str | None] = field(default_factory=dict)
+    baseline_conn: int | None = None
+    readings: list[Look] = field(default_factory=list)
+    boot_after: str | None = None
+    boot_after_known: bool = False
+    owes_answer: bool = False
+    booted: bool = False
+    waited_s: float = 0.0
+    waits: int = 0
+    given_up: str | None = None
+    person: Person | None = None
+
+
+def reckon(facts: Iterable[Evidence]) -> View:
+    """Fold the facts, oldest first."""
+    v = View()
+    for fact in facts:
+        match fact:
+            case Connected():
+                _connected(v, fact)
+            case Sent():
+                _sent(v, fact)
+            case Acked() | Nakked() | Burnt() | Spent():
+                v.word = fact
+            case Unknown():
+                v.silent += 1
+                v.silent_here += 1
+                v.owes_answer = True
+                if fact.how == "lost":
+                    v.conn = None
+            case Reading():
+                _reading(v, fact)
+            case Deferred():
+                v.deferred_s += fact.waited_s
+            case BadSession():
+                v.bad_session = fact
+                v.hello_since_bad_session = False
+            case NotSent():
+                v.opening_failed = fact
+                v.conn = None
+            case Unanswered():
+                v.settles_lost += 1
+                v.settle_lost_here = True
+            case Booted():
+                v.booted = True
+            case Waited():
+                v.waited_s += fact.seconds
+                v.waits += 1
+            case GiveUp():
+                v.given_up = fact.why
+            case TakenUp():
+                _taken_up(v, fact)
+            case Person():
+                v.person = fact
+    return v
+
+
+def _connected(v: View, fact: Connected) -> None:
+    v.connected = fact
+    v.conn = fact.conn
+    v.opening_failed = None
+    v.silent_here = 0
+    v.settle_lost_here = False
+    v.owes_answer = False
+    v.hello_since_bad_session = v.bad_session is not None
+
+
+def _sent(v: View, fact: Sent) -> None:
+    if fact.session is not None and fact.digest is not None and v.connected is not None:
+        if v.number is None or (v.number.session, v.number.seq) != (fact.session, fact.seq):
+            if v.number is not None:
+                never_ran = v.bad_session is not None and v.bad_session.to == "cmd" and v.number.copies == 1
+                v.earlier_open = v.earlier_open or not never_ran
+            v.number = Number(fact.session, fact.seq, fact.digest, v.connected)
+            v.numbers += 1
+            v.word = None
+            v.bad_session = None
+        v.number.copies += 1
+    v.copies.append(fact)
+    v.readings.clear()
+    v.boot_after_known = False
+    v.waited_s = 0.0
+
+
+def _reading(v: View, fact: Reading) -> None:
+    if fact.value is None:
+        v.owes_answer = True
+    if fact.why is Why.BASELINE:
+        v.baselines[fact.setting] = fact.value
+        v.baseline_conn = fact.conn
+    elif fact.setting == BOOT:
+        v.boot_after = fact.value
+        v.boot_after_known = True
+    else:
+        v.readings.append(Look(fact.value, fact.conn, v.waits, v.waited_s))
+
+
+def _taken_up(v: View, fact: TakenUp) -> None:
+    v.conn = None
+    v.opening_failed = None
+    v.silent = 0
+    v.numbers = 0
+    v.settles_lost = 0
+    v.deferred_s = 0.0
+    v.hello_since_bad_session = False
+    if not v.copies:
+        v.baselines.clear()
+    v.readings.clear()
+    v.boot_after_known = False
+    v.waited_s = 0.0
+    v.given_up = None if fact.resend else "nobody asks for it any more"

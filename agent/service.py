@@ -1,0 +1,356 @@
+"""What can one process do with devices? Everything a command of the CLI, a plan or a job needs, in one place.
+
+It opens the store, takes the device's lease, settles what was left open, carries the operation out and gives the device
+back. What is typed, asked and printed is not its business.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agent.address import parse_url
+from agent.clock import Clock
+from agent.deadlines import Deadlines
+from agent.dialects.lsq import Expected, LsqStation, Patience
+from agent.evidence import NotSent, Person
+from agent.executor import Executor
+from agent.journal import Case, Entry, Journal
+from agent.links.link import Link, Unreachable
+from agent.links.tcp import open_tcp
+from agent.narrate import Narrator
+from agent.operation import Cause, Operation, Outcome, Proof, Result
+from agent.processes import this_process
+from agent.recovery import settle, settle_unsettled
+from agent.registry import Held, Lease, Registry, WrongDevice
+from agent.settings import Settings
+from agent.steps import Session
+from agent.store.database import StoreError
+from agent.store.sqlite import SqliteDatabase, open_database
+from logs.events import Event, EventName
+from logs.text import bytes_text
+from logs.writer import LogWriter
+from protocol.native.messages import HelloReply
+from protocol.native.requester import Ignored
+
+LOG_FILE = "log.jsonl"
+CONNECT_MIN_S = 2.0
+"""A connection may take this long even where answers come faster."""
+_DONE = (Outcome.APPLIED, Outcome.UNCHANGED)
+
+
+class KeyClash(Exception):  # noqa: N818 - a caller's mistake, told as it is
+    """The key was used for another command on this device."""
+
+
+class DialectMissing(Exception):  # noqa: N818 - it reads as what it is
+    """This version cannot talk to equipment of that dialect or over that kind of link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One device as this run means it. `timeout_s`, `attempts` and `busy_max_s` are resolved."""
+
+    name: str
+    url: str
+    unit: int
+    serial: str | None
+    model: str | None
+    dialect: str
+    timeout_s: float
+    attempts: int
+    busy_max_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How an operation ended. `recorded` is False where it never came to an entry in the journal."""
+
+    operation: Operation
+    result: Result
+    skipped: bool = False
+    recorded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Who answered, and how fast."""
+
+    hello: HelloReply
+    round_trip_s: float
+    problem: str | None = None
+
+
+class Service:
+    """The agent in this process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        echo: Callable[[Event], None] | None = None,
+        trace: bool = False,
+        clock: Clock | None = None,
+        dial: Callable[[Target], Awaitable[Link]] | None = None,
+    ) -> None:
+        """Open the store. Raises StoreError.
+
+        Args:
+            settings: where the store is and who we are.
+            echo: shown every log event at once.
+            trace: log the bytes too.
+            clock: another clock, for tests.
+            dial: another way to open links, for tests.
+        """
+        self.clock = clock or Clock()
+        self.database: SqliteDatabase = open_database(settings.home)
+        self.holder = this_process(settings.agent)
+        self.registry = Registry(self.database, self.holder, self.clock)
+        self.journal = Journal(self.database, self.registry, self.clock)
+        self.log = LogWriter(settings.home / LOG_FILE, echo=echo)
+        self.deadlines = Deadlines()
+        self.executor = Executor(
+            self.journal, self.registry, self.clock, self.deadlines, self.holder.agent, self.log.write
+        )
+        self.in_hand: Case | None = None
+        self._settings = settings
+        self._trace = trace
+        self._dial = dial or _dial
+
+    def close(self) -> str | None:
+        """Give everything back; returns a sentence where the log could not be written."""
+        self.log.close()
+        self.database.close()
+        return self.log.problem
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    async def send(self, target: Target, operation: Operation) -> Report:
+        """Carry one command out, after settling what was left open on the device. Raises KeyClash, DialectMissing."""
+        try:
+            lease = self.registry.claim(target.url, target.unit, target.serial)
+        except Held as held:
+            return _unrecorded(operation, Cause.HELD, str(held))
+        except StoreError as problem:
+            return _unrecorded(operation, Cause.STORE, str(problem))
+        station = self._station(target, lease)
+        try:
+            return await self._send(station, operation)
+        except StoreError as problem:
+            return _unrecorded(operation, Cause.STORE, str(problem))
+        finally:
+            station.close()
+            self._release(lease)
+
+    async def _send(self, station: LsqStation, operation: Operation) -> Report:
+        lease = station.lease
+        if not self.registry.is_met(lease):
+            # An address never met may lead to a device that we know: ask before the journal is consulted.
+            met = await station.connect(Session.NONE, 0)
+            if isinstance(met, NotSent):
+                return await self._not_sent(station, operation, met)
+        earlier = self.journal.under_key(operation.key, lease.device) if operation.key is not None else None
+        if earlier is not None and earlier.operation.command != operation.command:
+            raise KeyClash(
+                f"the key {operation.key!r} was used for '{earlier.operation.command}' on this device "
+                f"(operation {earlier.operation.op})"
+            )
+        if earlier is not None and earlier.result is not None and earlier.result.outcome in _DONE:
+            return Report(earlier.operation, earlier.result, skipped=True)
+        asked = earlier
+        if (
+            earlier is not None
+            and earlier.result is not None
+            and earlier.result.outcome is not Outcome.IN_DOUBT
+        ):
+            asked = None
+        blocked = await settle_unsettled(
+            self.executor, self.journal, station, but=asked.operation.op if asked is not None else None
+        )
+        if blocked is not None:
+            return await self._not_sent(station, operation, _blocked_by(*blocked))
+        if asked is not None:
+            result = await settle(self.executor, self.journal, station, asked, resend=True)
+            if result.outcome not in (Outcome.NOT_APPLIED, Outcome.NOT_SENT):
+                return Report(asked.operation, result, skipped=result is asked.result)
+        self.in_hand = case = Case(operation)
+        return Report(operation, await self.executor.run(station, case))
+
+    async def _not_sent(self, station: LsqStation, operation: Operation, fact: NotSent) -> Report:
+        case = Case(operation)
+        stamp = self.clock.stamp()
+        case.note(None, fact, stamp)
+        result = Result(Outcome.NOT_SENT, None, fact.why, fact.cause)
+        await self.journal.close(case, station.lease, result)
+        told = Narrator(operation, self.holder.agent).end(result, stamp)
+        if told is not None:
+            self.log.write(told)
+        return Report(operation, result)
+
+    # --- reads --------------------------------------------------------------------------------------------------------
+
+    async def get(self, target: Target, queries: list[str]) -> list[str | None]:
+        """The raw answers to queries. Raises Unreachable, WrongDevice, DialectMissing, StoreError."""
+        station = self._station(target, None)
+        try:
+            fact = await station.connect(Session.NONE, 1)
+            if isinstance(fact, NotSent):
+                raise (WrongDevice if fact.cause is Cause.WRONG_DEVICE else Unreachable)(fact.why)
+            return [await station.read(query) for query in queries]
+        finally:
+            station.close()
+
+    async def probe(self, target: Target) -> Probe:
+        """Who answers at the target. Raises Unreachable, DialectMissing, StoreError."""
+        station = self._station(target, None)
+        try:
+            hello = await station.reach()
+            started_s = self.clock.now_s()
+            await station.greet()
+            round_trip_s = self.clock.now_s() - started_s
+            try:
+                station.check_identity(hello)
+            except WrongDevice as wrong:
+                return Probe(hello, round_trip_s, str(wrong))
+            return Probe(hello, round_trip_s)
+        finally:
+            station.close()
+
+    async def take_over(self, target: Target, reason: str) -> Probe:
+        """Make a device ours that another store has used. Raises Held, Unreachable, WrongDevice, StoreError."""
+        lease = self.registry.claim(target.url, target.unit, target.serial)
+        station = self._station(target, lease)
+        try:
+            hello = await station.reach()
+            station.check_identity(hello)
+            blocked = await settle_unsettled(self.executor, self.journal, station)
+            if blocked is not None:
+                await station.connect(Session.NONE, 1)
+            fact = await station.take_over()
+            if isinstance(fact, NotSent):
+                raise Unreachable(fact.why)
+            text = f"taken over by {self._settings.actor}: {reason} (epoch {lease.token})"
+            self.log.write(self._event(target.name, text))
+            return Probe(hello, 0.0)
+        finally:
+            station.close()
+            self._release(lease)
+
+    # --- doubts -------------------------------------------------------------------------------------------------------
+
+    def doubts(self) -> list[Entry]:
+        """What is in doubt: operations that ended so, and those whose process is gone. Raises StoreError."""
+        return [
+            entry
+            for entry in self.journal.doubts()
+            if entry.result is not None or self.registry.holder_of(entry.device) is None
+        ]
+
+    async def check(self, target: Target, entry: Entry) -> Result:
+        """Gather evidence about one operation. Raises Held, DialectMissing, StoreError."""
+        lease = self.registry.claim(target.url, target.unit, target.serial)
+        station = self._station(target, lease)
+        try:
+            return await settle(self.executor, self.journal, station, entry)
+        finally:
+            station.close()
+            self._release(lease)
+
+    def resolve(self, entry: Entry, *, applied: bool, reason: str) -> Result:
+        """A person decides. The session is left, so that no number is counted on. Raises Held, StoreError."""
+        holder = self.registry.holder_of(entry.device)
+        if holder is not None and entry.result is None:
+            raise Held(holder, None)
+        who = self._settings.actor
+        case = self.journal.load(entry.operation)
+        before = entry.result
+        result = Result(
+            outcome=Outcome.APPLIED if applied else Outcome.NOT_APPLIED,
+            proof=Proof.PERSON,
+            message=f"{who} decided: {reason}",
+            seq=before.seq if before is not None else None,
+            attempts=before.attempts if before is not None else len(case.copies()),
+            before=before.before if before is not None else None,
+            expected=before.expected if before is not None else None,
+        )
+        person = Person(applied, who, reason)
+        self.journal.decide(case, person, result)
+        self.registry.abandon_session(entry.device)
+        narrator = Narrator(entry.operation, self.holder.agent)
+        for fact in case.facts:
+            told = narrator.fact(fact, self.clock.stamp())
+            if fact is person and told is not None:
+                self.log.write(told)
+        return result
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    def _station(self, target: Target, lease: Lease | None) -> LsqStation:
+        if target.dialect != "lsq":
+            raise DialectMissing(f"equipment of dialect '{target.dialect}' is not supported by this version")
+        return LsqStation(
+            lease,
+            self.registry,
+            Expected(target.url, target.unit, target.serial, target.model),
+            Patience(target.timeout_s, target.busy_max_s),
+            lambda: self._dial(target),
+            self.deadlines,
+            sleep=self.clock.sleep,
+            ignored=lambda ignored: self._tell_ignored(target, ignored),
+            stopping=self.executor.stopping,
+            trace=(lambda way, data: self._tell_bytes(target, way, data)) if self._trace else None,
+        )
+
+    def _release(self, lease: Lease) -> None:
+        try:
+            self.registry.release(lease)
+        except StoreError:
+            return  # the lease lapses by itself, and at once when this process ends
+
+    def _tell_ignored(self, target: Target, ignored: Ignored) -> None:
+        if ignored.why == "late" and ignored.text.startswith("CMD"):
+            self.log.write(self._event(target.name, None, name="late_ack", attempt=ignored.attempt))
+        else:
+            text = f"{ignored.why}: {ignored.text}"
+            self.log.write(self._event(target.name, text, name="ignored", data=bytes_text(ignored.data)))
+
+    def _tell_bytes(self, target: Target, way: str, data: bytes) -> None:
+        self.log.write(self._event(target.name, f"{way} {bytes_text(data)}", name="note"))
+
+    def _event(
+        self,
+        device: str,
+        text: str | None,
+        *,
+        name: EventName = "note",
+        attempt: int | None = None,
+        data: str | None = None,
+    ) -> Event:
+        return Event(
+            ts=self.clock.stamp(),
+            level="INFO" if name == "late_ack" else "DEBUG",
+            device=device,
+            agent=self.holder.agent,
+            event=name,
+            attempt=attempt,
+            text=text,
+            bytes=data,
+        )
+
+
+async def _dial(target: Target) -> Link:
+    address = parse_url(target.url)
+    if address.scheme != "tcp":
+        raise DialectMissing(f"links of kind {address.scheme}: are not supported by this version")
+    return await open_tcp(address.host, address.port, max(target.timeout_s, CONNECT_MIN_S))
+
+
+def _unrecorded(operation: Operation, cause: Cause, why: str) -> Report:
+    return Report(operation, Result(Outcome.NOT_SENT, None, why, cause), recorded=False)
+
+
+def _blocked_by(entry: Entry, result: Result) -> NotSent:
+    o = entry.operation
+    return NotSent(
+        Cause.DOUBT,
+        f"held by operation {o.op} ('{o.command}'), which is in doubt: {result.message}. "
+        f"See: ackonce doubt show {o.op}",
+    )

@@ -1,0 +1,41 @@
+"""What does the agent keep, and how does an older store become a current one?
+
+`MIGRATIONS[n]` takes a store from version n to n + 1. A released migration is never edited; a change is a new one.
+The statements are plain SQL, so that the same tables can stand on PostgreSQL.
+"""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # One row of facts about the store itself: `agent`, a random u64 made once (WIRE.md 4.1).
+        "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        # A device: its identity once known, its one counter (lease token and epoch), its LSQ1 session, its lease.
+        """CREATE TABLE device (
+            id INTEGER PRIMARY KEY, model TEXT, serial TEXT,
+            counter INTEGER NOT NULL DEFAULT 0, number INTEGER NOT NULL DEFAULT 0,
+            session INTEGER, boot INTEGER, last_seq INTEGER, opening TEXT, opened_by TEXT,
+            holder TEXT, token INTEGER, held_since TEXT, expires_utc TEXT,
+            UNIQUE (model, serial))""",
+        # Where a device was met: normalised URL and unit. Several addresses may lead to one device.
+        """CREATE TABLE address (
+            url TEXT NOT NULL, unit INTEGER NOT NULL, device INTEGER NOT NULL REFERENCES device (id),
+            PRIMARY KEY (url, unit))""",
+        # One command for one device. `terms` is pinned for its life; the outcome is null while it is under way.
+        """CREATE TABLE operation (
+            op TEXT PRIMARY KEY, device INTEGER NOT NULL REFERENCES device (id), name TEXT NOT NULL,
+            command TEXT NOT NULL, kind TEXT NOT NULL, class TEXT NOT NULL, policy TEXT NOT NULL, terms TEXT NOT NULL,
+            profile TEXT NOT NULL, profile_digest TEXT NOT NULL, route TEXT NOT NULL, engine TEXT NOT NULL,
+            key TEXT, run TEXT, step TEXT, reason TEXT, submitted_by TEXT NOT NULL, token INTEGER NOT NULL,
+            created_utc TEXT NOT NULL, closed_utc TEXT,
+            outcome TEXT, proof TEXT, cause TEXT, message TEXT, seq INTEGER, attempts INTEGER NOT NULL DEFAULT 0,
+            before TEXT, expected TEXT, value TEXT, elapsed_s REAL)""",
+        "CREATE INDEX operation_unsettled ON operation (device) WHERE outcome IS NULL OR outcome = 'in_doubt'",
+        "CREATE INDEX operation_key ON operation (key, device) WHERE key IS NOT NULL",
+        # What was learnt about an operation, in order, and the step that led to it.
+        """CREATE TABLE evidence (
+            op TEXT NOT NULL REFERENCES operation (op), n INTEGER NOT NULL, step TEXT,
+            kind TEXT NOT NULL, fields TEXT NOT NULL, utc TEXT NOT NULL,
+            PRIMARY KEY (op, n)) WITHOUT ROWID""",
+    ),
+)
+
+VERSION = len(MIGRATIONS)

@@ -1,0 +1,170 @@
+"""How does the store survive a power cut? SQLite in WAL mode with `synchronous=FULL`, one flush per batch of writes.
+
+A write that raises `Refused` must not have changed anything; every other error rolls the whole batch back and reaches
+everybody in it as StoreError.
+"""
+
+import asyncio
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agent.store.database import Cursor, Refused, Row, StoreError
+from agent.store.schema import MIGRATIONS, VERSION
+
+T = TypeVar("T")
+FILE_NAME = "journal.db"
+BUSY_S = 5.0
+"""How long to wait for another process's write."""
+
+
+class SqliteDatabase:
+    """One connection to the store's file."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._db = connection
+        self._path = path
+        self._waiting: list[tuple[Callable[[Cursor], Any], asyncio.Future[Any]]] = []
+        self.flushes = 0
+
+    def read(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
+        """All rows of a query. Raises StoreError."""
+        try:
+            return self._db.execute(sql, params).fetchall()
+        except sqlite3.Error as problem:
+            raise self._error("read", problem) from problem
+
+    def commit_now(self, write: Callable[[Cursor], T]) -> T:
+        """Run one write in its own durable transaction. Raises StoreError, or Refused from the write."""
+        [outcome] = self._transaction([write])
+        if isinstance(outcome, Refused):
+            raise outcome
+        result: T = outcome
+        return result
+
+    async def commit(self, write: Callable[[Cursor], T]) -> T:
+        """As `commit_now`, in one transaction with all writes of this turn of the event loop."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[T] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._flush)
+        self._waiting.append((write, done))
+        return await done
+
+    def close(self) -> None:
+        """Close the file; what was committed stays."""
+        self._db.close()
+
+    def _flush(self) -> None:
+        batch, self._waiting = self._waiting, []
+        try:
+            outcomes = self._transaction([write for write, _ in batch])
+        except Exception as problem:  # noqa: BLE001 - handed to everybody who waits, swallowed by nobody
+            outcomes = [problem for _ in batch]
+        for (_, done), outcome in zip(batch, outcomes, strict=True):
+            if done.cancelled():
+                continue
+            if isinstance(outcome, Exception):
+                done.set_exception(outcome)
+            else:
+                done.set_result(outcome)
+
+    def _transaction(self, writes: Sequence[Callable[[Cursor], Any]]) -> list[Any]:
+        outcomes: list[Any] = []
+        try:
+            cursor = self._db.execute("BEGIN IMMEDIATE")
+            for write in writes:
+                try:
+                    outcomes.append(write(cursor))
+                except Refused as refusal:
+                    outcomes.append(refusal)
+            self._db.execute("COMMIT")
+        except sqlite3.Error as problem:
+            self._roll_back()
+            raise self._error("written", problem) from problem
+        except BaseException:
+            self._roll_back()
+            raise
+        self.flushes += 1
+        return outcomes
+
+    def _roll_back(self) -> None:
+        if self._db.in_transaction:
+            try:
+                self._db.execute("ROLLBACK")
+            except sqlite3.Error:
+                return  # SQLite rolls back itself after a full disk or an I/O error
+
+    def _error(self, what: str, problem: sqlite3.Error) -> StoreError:
+        return StoreError(f"the journal {self._path} cannot be {what}: {problem}")
+
+
+def open_database(home: Path) -> SqliteDatabase:
+    """Open the store in `home`, made or migrated as needed. Raises StoreError."""
+    path = home / FILE_NAME
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        fresh = not path.exists()
+        connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=True)
+    except (OSError, sqlite3.Error) as problem:
+        raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem
+    database = SqliteDatabase(connection, path)
+    try:
+        _prepare(connection, path)
+        if fresh:
+            _make_durable(path)
+    except sqlite3.DatabaseError as problem:
+        connection.close()
+        hint = ""
+        if "not a database" in str(problem) or "malformed" in str(problem):
+            hint = ". Put it aside and restore a backup; commands that were in doubt are then known only to that backup"
+        raise StoreError(f"the journal {path} cannot be opened: {problem}{hint}") from problem
+    except OSError as problem:
+        connection.close()
+        raise StoreError(f"the journal {path} cannot be made durable: {problem}") from problem
+    except StoreError:
+        connection.close()
+        raise
+    return database
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == VERSION:
+        return
+    if version > VERSION:
+        raise StoreError(
+            f"the journal {path} was written by a newer ackonce (schema {version}, this one knows {VERSION}); "
+            "use that version"
+        )
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for migration in MIGRATIONS[version:]:
+            for statement in migration:
+                connection.execute(statement)
+        connection.execute(
+            "INSERT INTO meta (name, value) VALUES ('agent', ?) ON CONFLICT (name) DO NOTHING",
+            (str(secrets.randbits(64)),),
+        )
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except sqlite3.Error:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _make_durable(path: Path) -> None:
+    """The file's name must survive a power cut as well as its content."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,179 @@
+"""Which command of the catalog do these words mean, and what text leaves?
+
+Rules (CLI.md, section 1): the longest `name` whose words stand at the front, letter by letter; the beginning
+of a name never stands for the name; what follows are the arguments in order or as `name=value`. Everything is
+checked before any
+connection: count, type, range, step. Numbers stay decimal text.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from devices import templates, values
+from devices.kinds import CLASS_OF, Kind, Policy
+from devices.problems import UsageProblem, did_you_mean
+from devices.profile import Argument, Command, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command with its arguments.
+
+    Attributes:
+        command: from the profile, or the nameless one of `raw`.
+        args: (name, canonical text) in the declared order.
+        text: exactly what the device is told; for dialects without texts the words themselves.
+    """
+
+    command: Command
+    args: tuple[tuple[str, str], ...]
+    text: str
+
+
+def resolve(profile: Profile, words: Sequence[str]) -> Call:
+    """Match typed words to a command and its arguments.
+
+    A single word that holds blanks is taken apart first, so that `"ADJUST offset +5"` in quotes works too.
+
+    Raises:
+        UsageProblem: unknown or abbreviated command, wrong count, wrong type, out of range.
+    """
+    words = words[0].split() if len(words) == 1 else list(words)
+    if not words:
+        raise UsageProblem("no command given", _known_commands(profile))
+    command = _longest_match(profile, words)
+    if command is None:
+        raise _unknown(profile, words)
+    return _bound(command, _assigned(command, words[len(command.name.split()) :]))
+
+
+def raw(text: str) -> Call:
+    """Return the call of a text that the catalog does not know: cumulative, sent once, never again.
+
+    Raises:
+        UsageProblem: empty, or a control character, which could hide a second command.
+    """
+    if not text.strip():
+        raise UsageProblem("no text to send")
+    if templates.is_control(text):
+        raise UsageProblem("a raw command must be one line without control characters")
+    command = Command(
+        name=text,
+        kind=Kind.TRIGGER,
+        effect_class=CLASS_OF[Kind.TRIGGER],
+        policy=Policy.NO_RETRY,
+        in_catalog=False,
+    )
+    return Call(command, (), text)
+
+
+def usage(command: Command) -> str:
+    """Return what a person types: the name and each argument with its type, range and unit."""
+    return " ".join(
+        [command.name, *(f"<{argument.name}: {describe(argument)}>" for argument in command.args)]
+    )
+
+
+def describe(argument: Argument) -> str:
+    """Return the type, range and unit of an argument in words, e.g. `int, -50 to 50 s`."""
+    allowed = values.enum_values(argument.type)
+    text = " or ".join(allowed) if allowed else argument.type
+    limits = _range(argument)
+    unit = f" {argument.unit}" if argument.unit else ""
+    return f"{text}, {limits}{unit}" if limits else f"{text}{unit}"
+
+
+def _bound(command: Command, given: Mapping[str, str]) -> Call:
+    """Return the call with a typed text for each argument, checked and in canonical form."""
+    args = tuple(
+        (argument.name, _checked(command, argument, given[argument.name])) for argument in command.args
+    )
+    if command.send is None:
+        return Call(command, args, " ".join([command.name, *(value for _, value in args)]))
+    try:
+        return Call(command, args, templates.render(command.send, dict(args)))
+    except templates.TemplateError as error:
+        raise UsageProblem(f"{command.name}: {error}") from None
+
+
+def _longest_match(profile: Profile, words: Sequence[str]) -> Command | None:
+    matches = [
+        command
+        for command in profile.commands
+        if list(words[: len(command.name.split())]) == command.name.split()
+    ]
+    return max(matches, key=lambda command: len(command.name.split()), default=None)
+
+
+def _unknown(profile: Profile, words: Sequence[str]) -> UsageProblem:
+    """Say that no command matches, with the command that the first one to three words come nearest to."""
+    for command in profile.commands:
+        parts = command.name.split()
+        front = words[: len(parts)]
+        if len(front) == len(parts) and all(
+            part.casefold().startswith(word.casefold()) for part, word in zip(parts, front, strict=True)
+        ):
+            return UsageProblem(f"unknown command '{' '.join(front)}'", f"Did you mean '{command.name}'?")
+    lengths = sorted({len(command.name.split()) for command in profile.commands}, reverse=True)
+    names = [command.name for command in profile.commands]
+    for length in lengths:
+        hint = did_you_mean(" ".join(words[:length]), names)
+        if hint is not None:
+            return UsageProblem(f"unknown command '{' '.join(words[:length])}'", hint)
+    return UsageProblem(f"unknown command '{' '.join(words)}'", _known_commands(profile))
+
+
+def _known_commands(profile: Profile) -> str:
+    return f"Commands of {profile.name}: {', '.join(command.name for command in profile.commands)}"
+
+
+def _assigned(command: Command, words: Sequence[str]) -> dict[str, str]:
+    """Give each word to an argument: `name=value` by name, the others to the free arguments in order."""
+    names = [argument.name for argument in command.args]
+    given: dict[str, str] = {}
+    in_order: list[str] = []
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or name not in names:
+            in_order.append(word)
+        elif name in given:
+            raise UsageProblem(f"{command.name}: '{name}' is given twice", f"Type: {usage(command)}")
+        else:
+            given[name] = value
+    free = [name for name in names if name not in given]
+    if len(in_order) != len(free):
+        count = len(in_order) + len(given)
+        takes = f"{len(names)} argument{'' if len(names) == 1 else 's'}" if names else "no argument"
+        raise UsageProblem(f"{command.name} takes {takes}, {count} given", f"Type: {usage(command)}")
+    return given | dict(zip(free, in_order, strict=True))
+
+
+def _checked(command: Command, argument: Argument, raw_text: str) -> str:
+    where = f"{command.name}: {argument.name}"
+    if templates.is_control(raw_text):
+        raise UsageProblem(f"{where} must not hold control characters")
+    try:
+        value = values.normalise(argument.type, raw_text)
+    except ValueError as error:
+        hint = did_you_mean(raw_text, values.enum_values(argument.type) or ()) or f"Type: {usage(command)}"
+        raise UsageProblem(f"{where} is {error}", hint) from None
+    if argument.type not in ("int", "decimal"):
+        return value
+    number = Decimal(value)
+    unit = f" {argument.unit}" if argument.unit else ""
+    too_low = argument.min is not None and number < argument.min
+    if too_low or (argument.max is not None and number > argument.max):
+        raise UsageProblem(f"{where} must be {_range(argument)}{unit}, not {value}")
+    if argument.step is not None and (number - (argument.min or 0)) % Decimal(argument.step):
+        raise UsageProblem(f"{where} goes in steps of {argument.step}{unit}, {value} lies between")
+    return value
+
+
+def _range(argument: Argument) -> str:
+    low, high = argument.min, argument.max
+    if low is not None and high is not None:
+        return f"{values.plain(low)} to {values.plain(high)}"
+    if low is not None:
+        return f"at least {values.plain(low)}"
+    return f"at most {values.plain(high)}" if high is not None else ""

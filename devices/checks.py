@@ -1,0 +1,203 @@
+"""Does what a profile says in one place agree with what it says in another?
+
+Every check here refuses to load (CATALOG.md, section 4): unknown names, contradictions, texts that cannot be
+used. A check yields `Misfit`s and goes on, so that all problems of a file are seen at once. Commands have
+their own file, `command_checks`. What is merely unwise is `lint`'s.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from devices.command_checks import COMMAND_CHECKS, limits
+from devices.kinds import CLASS_OF, EffectClass
+from devices.misfit import Misfit, bad_name, bad_pattern, bad_text, unknown_name
+from devices.profile import Line
+from devices.registers import value_type
+from devices.schema import ProfileFile, SettingSection
+from devices.source import Path
+from devices.templates import TemplateError, names_of
+from devices.values import check_type
+
+EOL_LENGTH_MAX = 4
+TEXT_DIALECTS = frozenset({"lsq", "line"})
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*/[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_FIRMWARE = re.compile(r"(?:>=|<=|==|>|<)[0-9A-Za-z.]+(?:\s*,\s*(?:>=|<=|==|>|<)[0-9A-Za-z.]+)*")
+
+# Sections that only one dialect understands.
+_OWNERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "line": frozenset({"line"}),
+        "sequence": frozenset({"line"}),
+        "modbus": frozenset({"modbus"}),
+        "run": frozenset({"exec"}),
+    }
+)
+
+
+def misfits(file: ProfileFile) -> list[Misfit]:
+    """Return everything in the file that contradicts itself."""
+    found = [misfit for check in _CHECKS for misfit in check(file)]
+    for index, command in enumerate(file.commands):
+        found += [misfit for check in COMMAND_CHECKS for misfit in check(file, command, ("commands", index))]
+    return found
+
+
+def _head(file: ProfileFile) -> Iterator[Misfit]:
+    if not _NAME.fullmatch(file.profile):
+        yield Misfit(("profile",), f"'{file.profile}' must be vendor/model in letters, digits and . _ + -")
+    if file.firmware is not None and not _FIRMWARE.fullmatch(file.firmware):
+        yield Misfit(("firmware",), f"'{file.firmware}' must be limits such as >=1.2,<2")
+    yield from bad_text(("boot_read",), file.boot_read)
+    if file.identity is not None:
+        yield from bad_text(("identity", "read"), file.identity.read)
+        yield from _placeholders(("identity", "expect"), file.identity.expect, frozenset({"serial"}))
+
+
+def _sections(file: ProfileFile) -> Iterator[Misfit]:
+    for section, dialects in _OWNERS.items():
+        if section in file.model_fields_set and file.dialect not in dialects:
+            yield Misfit((section,), f"dialect {file.dialect} has no '{section}'", key=True)
+    if file.dialect == "exec" and not file.run:
+        yield Misfit(("dialect",), "dialect exec needs 'run', the program and its arguments")
+    for index, word in enumerate(file.run):
+        yield from _placeholders(("run", index), word, frozenset({"device", "command"}))
+
+
+def _line(file: ProfileFile) -> Iterator[Misfit]:
+    line = file.line
+    if line is None:
+        return
+    for name in ("ack", "nak", "busy", "boot", "prompt"):
+        yield from bad_pattern(("line", name), getattr(line, name))
+    for index, notice in enumerate(line.notice):
+        yield from bad_pattern(("line", "notice", index), notice)
+    if line.eol is not None and len(line.eol) > EOL_LENGTH_MAX:
+        yield Misfit(("line", "eol"), f"longer than {EOL_LENGTH_MAX} characters")
+
+
+def _sequence(file: ProfileFile) -> Iterator[Misfit]:
+    sequence = file.sequence
+    if sequence is None:
+        return
+    wanted = {"seq", "command"} | ({"check"} if sequence.checksum is not None else set())
+    yield from _placeholders(("sequence", "wrap"), sequence.wrap, frozenset(wanted), all_needed=True)
+    yield from bad_pattern(("sequence", "reply"), sequence.reply, ("seq", "rest"))
+    rejects = sequence.on_duplicate == "reject_with_last_seq"
+    if rejects and sequence.last_seq is None:
+        yield Misfit(
+            ("sequence",), "reject_with_last_seq needs 'last_seq', the pattern that names the number"
+        )
+    if sequence.last_seq is not None:
+        if not rejects:
+            yield Misfit(("sequence", "last_seq"), "only reject_with_last_seq has 'last_seq'", key=True)
+        yield from bad_pattern(("sequence", "last_seq"), sequence.last_seq, ("next",))
+
+
+def _settings(file: ProfileFile) -> Iterator[Misfit]:
+    for name, setting in file.settings.items():
+        path = ("settings", name)
+        yield from bad_name(path, "setting", name, key=True)
+        yield from bad_text((*path, "read"), setting.read)
+        yield from _setting_type(file, setting, path)
+        check = _text_setting if file.dialect in TEXT_DIALECTS else _other_setting
+        yield from check(file, setting, path)
+
+
+def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    try:
+        kind = value_type(setting.type, setting.scale) if file.dialect == "modbus" else setting.type
+        check_type(kind)
+    except ValueError as error:
+        hint = 'Put it in quotes: "enum(a, b)"' if setting.type.startswith("enum(") else None
+        yield Misfit((*path, "type"), str(error), hint)
+        return
+    yield from limits(path, kind, setting)
+
+
+def _text_setting(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    if setting.read is None:
+        yield Misfit(path, "'read' is missing: a setting is what can be read back")
+    for key in ("table", "address", "scale"):
+        if getattr(setting, key) is not None:
+            yield Misfit((*path, key), f"only dialect modbus has '{key}'", key=True)
+    if file.dialect == "lsq":
+        if setting.reply is not None:
+            yield Misfit(
+                (*path, "reply"), "LSQ1 carries the value alone, it has no 'reply' pattern", key=True
+            )
+        return
+    yield from bad_pattern((*path, "reply"), setting.reply, ("value",))
+    ack = (file.line and file.line.ack) or Line().ack
+    if setting.reply is None and "(?P<value>" not in ack:
+        yield Misfit(
+            path, "no way to find the value: neither its own 'reply' nor line.ack has (?P<value>...)"
+        )
+
+
+def _other_setting(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    if setting.reply is not None:
+        yield Misfit((*path, "reply"), f"dialect {file.dialect} has no 'reply' pattern", key=True)
+    if file.dialect != "modbus":
+        return
+    if setting.read is not None:
+        yield Misfit((*path, "read"), "dialect modbus reads by 'table' and 'address'", key=True)
+    for key in ("table", "address"):
+        if getattr(setting, key) is None:
+            yield Misfit(path, f"'{key}' is missing")
+
+
+def _reads_change_nothing(file: ProfileFile) -> Iterator[Misfit]:
+    """A read-back that pops or clears something would destroy the evidence that it looks for."""
+    changing = {
+        command.send: command.name
+        for command in file.commands
+        if command.send is not None and CLASS_OF[command.kind] is EffectClass.CUMULATIVE
+    }
+    reads: list[tuple[Path, str | None]] = [(("boot_read",), file.boot_read)]
+    reads += [(("settings", name, "read"), setting.read) for name, setting in file.settings.items()]
+    if file.identity is not None:
+        reads.append((("identity", "read"), file.identity.read))
+    for path, text in reads:
+        if text in changing:
+            yield Misfit(
+                path, f"reading with '{text}' changes the device: it is the command '{changing[text]}'"
+            )
+
+
+def _command_names(file: ProfileFile) -> Iterator[Misfit]:
+    seen: set[str] = set()
+    for index, command in enumerate(file.commands):
+        path = ("commands", index, "name")
+        if command.name != " ".join(command.name.split()) or "=" in command.name:
+            yield Misfit(path, f"'{command.name}' must be words with single blanks between, without =")
+        yield from bad_text(path, command.name)
+        if command.name in seen:
+            yield Misfit(path, f"the command '{command.name}' is given twice")
+        seen.add(command.name)
+
+
+def _placeholders(
+    path: Path, text: str, known: frozenset[str], *, all_needed: bool = False
+) -> Iterator[Misfit]:
+    try:
+        names = names_of(text)
+    except TemplateError as error:
+        yield Misfit(path, str(error))
+        return
+    for name in sorted(names - known):
+        yield unknown_name(path, "placeholder", name, sorted(known))
+    for name in sorted(known - names) if all_needed else ():
+        yield Misfit(path, f"'{{{name}}}' is missing")
+
+
+_CHECKS: tuple[Callable[[ProfileFile], Iterator[Misfit]], ...] = (
+    _head,
+    _sections,
+    _line,
+    _sequence,
+    _settings,
+    _command_names,
+    _reads_change_nothing,
+)

@@ -1,0 +1,124 @@
+"""What does the demo controller do with each command?
+
+| value     | starts at | range       | survives a boot | changed by                           |
+|-----------|-----------|-------------|-----------------|--------------------------------------|
+| interval  | 10        | 1 to 3600   | yes             | `SET interval N`                     |
+| offset    | 10        | -100 to 100 | yes             | `SET offset N`, `ADJUST offset +N`   |
+| counter   | 42        | 0 and up    | no, back to 42  | `RESET counter`                      |
+| resets    | 0         | 0 and up    | yes             | `RESET counter` counts itself        |
+| log_files | 3         | 1 and up    | yes             | `ROTATE log` opens one more          |
+| boots     | 1         | 1 and up    | yes             | every boot                           |
+
+`BEEP` has an effect that nothing can read back. `GET x` reads any value, and `GET serial` the serial. A
+command answers with the value after it. Words are compared letter by letter; numbers are plain decimal
+integers, and ADJUST wants its sign. An ADJUST that would leave the range has no effect at all; nothing is
+clamped.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from simulator.equipment.machine import Result, Verdict
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
+_SIGNED = re.compile(r"[+-][0-9]{1,6}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    start: int
+    low: int
+    high: int | None
+    durable: bool = True
+
+
+_VALUES: Mapping[str, _Value] = MappingProxyType(
+    {
+        "interval": _Value(start=10, low=1, high=3600),
+        "offset": _Value(start=10, low=-100, high=100),
+        "counter": _Value(start=42, low=0, high=None, durable=False),
+        "resets": _Value(start=0, low=0, high=None),
+        "log_files": _Value(start=3, low=1, high=None),
+        "boots": _Value(start=1, low=1, high=None),
+    }
+)
+
+
+class Controller:
+    """The demo controller; fresh from the factory, in its first boot."""
+
+    def __init__(self, serial: str = "SIM-1") -> None:
+        self.serial = serial
+        self._now = {name: value.start for name, value in _VALUES.items()}
+
+    def execute(self, text: str) -> Result:
+        """Carry out one command; see the table at the head of the file."""
+        match text.split(" "):
+            case ["SET", ("interval" | "offset") as name, number]:
+                return self._change(name, 0, number, _NUMBER)
+            case ["ADJUST", "offset", number]:
+                return self._change("offset", self._now["offset"], number, _SIGNED)
+            case ["RESET", "counter"]:
+                self._now["counter"] = 0
+                self._now["resets"] += 1
+                return Result(Verdict.OK, "0")
+            case ["ROTATE", "log"]:
+                self._now["log_files"] += 1
+                return Result(Verdict.OK, str(self._now["log_files"]))
+            case ["BEEP"]:
+                return Result(Verdict.OK, "")
+        return Result(Verdict.BAD_COMMAND, "no such command")
+
+    def read(self, text: str) -> Result:
+        """Answer `GET x`."""
+        match text.split(" "):
+            case ["GET", "serial"]:
+                return Result(Verdict.OK, self.serial)
+            case ["GET", name] if name in self._now:
+                return Result(Verdict.OK, str(self._now[name]))
+            case ["GET", _]:
+                return Result(Verdict.BAD_ARGUMENT, "no such value")
+        return Result(Verdict.BAD_COMMAND, "no such query")
+
+    def boot(self) -> None:
+        """Switch off and on: the counter falls back to its start, the rest stays, and boots counts it."""
+        for name, value in _VALUES.items():
+            if not value.durable:
+                self._now[name] = value.start
+        self._now["boots"] += 1
+
+    def values(self) -> dict[str, int]:
+        """Every value by name."""
+        return dict(self._now)
+
+    def durable(self) -> dict[str, int]:
+        """The values that survive a boot."""
+        return {name: self._now[name] for name, value in _VALUES.items() if value.durable}
+
+    def restore(self, saved: Mapping[str, int]) -> None:
+        """Take over saved values.
+
+        Raises:
+            ValueError: Not exactly the durable values, or one out of its range.
+        """
+        if saved.keys() != self.durable().keys():
+            raise ValueError(f"a controller saves {', '.join(self.durable())}")
+        for name, number in saved.items():
+            if not _within(_VALUES[name], number):
+                raise ValueError(f"{name} cannot be {number}")
+        self._now.update(saved)
+
+    def _change(self, name: str, base: int, number: str, form: re.Pattern[str]) -> Result:
+        if not form.fullmatch(number):
+            return Result(Verdict.BAD_ARGUMENT, "not a number")
+        value, after = _VALUES[name], base + int(number)
+        if not _within(value, after):
+            return Result(Verdict.BAD_ARGUMENT, f"{value.low} to {value.high}")
+        self._now[name] = after
+        return Result(Verdict.OK, str(after))
+
+
+def _within(value: _Value, number: int) -> bool:
+    return value.low <= number and (value.high is None or number <= value.high)

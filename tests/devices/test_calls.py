@@ -1,0 +1,196 @@
+"""Typed words become one command of the catalog and the exact text, or a usage problem before any connection."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from devices import catalog
+from devices.calls import raw, resolve
+from devices.kinds import CLASS_OF, EffectClass, Kind
+from devices.problems import UsageProblem
+from devices.profile import Argument, Command, Profile
+from devices.templates import TemplateError, parse, render
+
+
+def command(name: str, send: str | None, *args: Argument, kind: Kind = Kind.TRIGGER) -> Command:
+    """Return a command of the catalog."""
+    return Command(name, kind, CLASS_OF[kind], args, send)
+
+
+VALUE = Argument("value", "int", Decimal(1), Decimal(3600), "s")
+PROFILE = Profile(
+    name="acme/logger",
+    dialect="line",
+    commands=(
+        command("SET interval", "SET interval {value}", VALUE, kind=Kind.ABSOLUTE),
+        command(
+            "ADJUST offset", "ADJUST offset {delta:+d}", Argument("delta", "int", Decimal(-50), Decimal(50))
+        ),
+        command("ROTATE log", "ROTATE log"),
+        command("ROTATE log now", "ROTATE log now {reason}", Argument("reason", "text")),
+        command(
+            "MOVE",
+            "G1 X{x:.2f} F{feed}",
+            Argument("x", "decimal", step="0.005"),
+            Argument("feed", "int", min=Decimal(1)),
+        ),
+        command("MODE", "MODE {mode}", Argument("mode", "enum(AUTO, MAN)")),
+        command("RELAY", "RELAY {on:d}", Argument("on", "bool")),
+        command("FLIP", None, Argument("channel", "int", max=Decimal(8))),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "args", "text"),
+    [
+        ("SET interval 030", "SET interval", {"value": "30"}, "SET interval 30"),
+        ("SET interval value=30", "SET interval", {"value": "30"}, "SET interval 30"),
+        ("ADJUST offset +5", "ADJUST offset", {"delta": "5"}, "ADJUST offset +5"),
+        ("ADJUST offset 5", "ADJUST offset", {"delta": "5"}, "ADJUST offset +5"),
+        ("ADJUST offset -5", "ADJUST offset", {"delta": "-5"}, "ADJUST offset -5"),
+        ("ADJUST offset -50", "ADJUST offset", {"delta": "-50"}, "ADJUST offset -50"),
+        ("ROTATE log", "ROTATE log", {}, "ROTATE log"),
+        ("ROTATE log now a=b", "ROTATE log now", {"reason": "a=b"}, "ROTATE log now a=b"),
+        ("MOVE feed=100 1.50", "MOVE", {"x": "1.5", "feed": "100"}, "G1 X1.50 F100"),
+        ("MODE MAN", "MODE", {"mode": "MAN"}, "MODE MAN"),
+        ("RELAY on", "RELAY", {"on": "true"}, "RELAY 1"),
+        ("FLIP 3", "FLIP", {"channel": "3"}, "FLIP 3"),
+    ],
+)
+def test_words_and_their_text(words: str, name: str, args: dict[str, str], text: str) -> None:
+    """The longest name wins, arguments come in order or by name, and the text is exact."""
+    for typed in (words.split(), [words]):
+        call = resolve(PROFILE, typed)
+        assert (call.command.name, dict(call.args), call.text) == (name, args, text)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "no command given. Commands of acme/logger: SET interval, "),
+        ("ADJUS offset +5", "unknown command 'ADJUS offset'. Did you mean 'ADJUST offset'?"),
+        ("ADJ offset +5", "unknown command 'ADJ offset'. Did you mean 'ADJUST offset'?"),
+        ("adjust offset +5", "unknown command 'adjust offset'. Did you mean 'ADJUST offset'?"),
+        ("REBOOT", "unknown command 'REBOOT'. Commands of acme/logger: SET interval, "),
+        ("SET", "unknown command 'SET'. Commands of acme/logger"),
+        (
+            "SET interval",
+            "SET interval takes 1 argument, 0 given. Type: SET interval <value: int, 1 to 3600 s>",
+        ),
+        ("SET interval 1 2", "SET interval takes 1 argument, 2 given."),
+        ("ROTATE log 1", "ROTATE log takes no argument, 1 given."),
+        ("SET interval value=1 value=2", "SET interval: 'value' is given twice."),
+        ("SET interval 3601", "SET interval: value must be 1 to 3600 s, not 3601"),
+        ("SET interval 0", "SET interval: value must be 1 to 3600 s, not 0"),
+        ("SET interval 1.5", "SET interval: value is not a whole number: '1.5'."),
+        ("SET interval ten", "SET interval: value is not a whole number: 'ten'."),
+        ("MOVE 1 0", "MOVE: feed must be at least 1, not 0"),
+        ("FLIP 9", "FLIP: channel must be at most 8, not 9"),
+        ("MOVE 1.001 5", "MOVE: x goes in steps of 0.005, 1.001 lies between"),
+        ("MOVE 1.005 5", "MOVE: 1.005 is finer than the format '.2f' of 'x' can carry"),
+        ("MODE auto", "MODE: mode is not one of AUTO, MAN: 'auto'. Did you mean 'AUTO'?"),
+    ],
+)
+def test_wrong_words(words: str, message: str) -> None:
+    """What is wrong is said in one sentence, with the range and unit and what to type instead."""
+    with pytest.raises(UsageProblem) as caught:
+        resolve(PROFILE, words.split())
+    assert str(caught.value).startswith(message)
+
+
+def test_a_line_break_in_an_argument_is_refused() -> None:
+    """An argument cannot carry a second command."""
+    with pytest.raises(UsageProblem, match="control characters"):
+        resolve(PROFILE, ["ROTATE", "log", "now", "x\nRESET counter"])
+
+
+@given(delta=st.integers(-50, 50), zeros=st.integers(0, 3), sign=st.sampled_from(["", "+"]))
+@settings(derandomize=True, max_examples=100, deadline=None)
+def test_resolving_what_was_resolved_changes_nothing(delta: int, zeros: int, sign: str) -> None:
+    """The canonical words of a call resolve to the same call, however they were typed first."""
+    typed = ("-" if delta < 0 else sign) + "0" * zeros + str(abs(delta))
+    call = resolve(PROFILE, ["ADJUST", "offset", typed])
+    again = resolve(PROFILE, [*call.command.name.split(), *(value for _, value in call.args)])
+    assert again == call
+    assert resolve(PROFILE, call.text.split()) == call
+    assert int(call.args[0][1]) == delta
+
+
+@given(
+    words=st.lists(
+        st.text(min_size=1, max_size=8)
+        | st.sampled_from(["SET", "interval", "ADJUST", "offset", "+5", "MOVE", "x=1"]),
+        max_size=5,
+    )
+)
+@settings(derandomize=True, max_examples=300, deadline=None)
+def test_any_words_are_a_call_or_a_usage_problem(words: list[str]) -> None:
+    """Nothing but UsageProblem is ever raised, and no text holds a line break."""
+    try:
+        call = resolve(PROFILE, words)
+    except UsageProblem:
+        return
+    assert "\n" not in call.text
+
+
+def test_raw_is_cumulative_and_sent_once() -> None:
+    """A text that the catalog does not know has the worst class, and no policy but no-retry, dedup or not."""
+    call = raw("SET a 1; ADJUST b 2")
+    assert (call.text, call.args) == ("SET a 1; ADJUST b 2", ())
+    assert call.command.effect_class is EffectClass.CUMULATIVE
+    lsq = Profile(name="demo/controller", dialect="lsq", commands=())
+    assert catalog.choose(lsq, call.command).policy is catalog.Policy.NO_RETRY
+    for asked in set(catalog.Policy) - {catalog.Policy.NO_RETRY}:
+        with pytest.raises(catalog.PolicyRefused):
+            catalog.choose(lsq, call.command, asked)
+
+
+@pytest.mark.parametrize("text", ["", "  ", "A\nB", "A\rB", "\x1b[2J", "A\x85B", "A\u2028B"])
+def test_raw_is_one_printable_line(text: str) -> None:
+    """A raw text is one line without control characters."""
+    with pytest.raises(UsageProblem):
+        raw(text)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{a.b}",
+        "{a[0]}",
+        "{a!r}",
+        "{}",
+        "{0}",
+        "{a:{b}}",
+        "{a",
+        "a}",
+        "{a:s}",
+        "{a:>9999d}",
+        "{a:+}",
+        "{a:.2d}",
+        "x\ny",
+        "{a:99d}",
+    ],
+)
+def test_templates_have_plain_names_and_number_formats_only(template: str) -> None:
+    """A template can reach into nothing and cannot blow a text up."""
+    with pytest.raises(TemplateError):
+        parse(template)
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "text"),
+    [
+        ("{{{a}}}", "x", "{x}"),
+        ("{a:03d}", "5", "005"),
+        ("{a:04X}", "255", "00FF"),
+        ("{a:+d}", "0", "+0"),
+        ("{a:.1f}", "2.5", "2.5"),
+        ("{a:d}", "false", "0"),
+    ],
+)
+def test_template_formats(template: str, value: str, text: str) -> None:
+    """Each number format gives the digits that it says."""
+    assert render(template, {"a": value}) == text

@@ -1,0 +1,408 @@
+"""Does the device execute each number once, and say the truth about every other one?
+
+WIRE.md section 3, CMD and NOP, QUERY, READ. Numbers in brackets are the known edge cases of sequence rules.
+"""
+
+import pytest
+
+from protocol.native.codes import CONSUMING, SEQ_MAX, State, Status, Type
+from protocol.native.frame import NOP_DIGEST, REPLAYED, Frame, digest, encode
+from protocol.native.messages import CommandReply, NopReply, QueryReply, ReadReply, Record, Spent
+from protocol.native.responder import Memory, Responder
+from tests.protocol.pair import IDENTITY, LONG_TEXT, Device, Pair
+
+ADJUST = "ADJUST offset +5"
+ADJUST_DIGEST = digest(Type.CMD, ADJUST.encode())
+
+
+@pytest.fixture
+def pair() -> Pair:
+    """A device of tier 1 and its agent."""
+    return Pair()
+
+
+@pytest.fixture
+def session(pair: Pair) -> int:
+    """The open session of `pair`."""
+    return pair.open()
+
+
+def executed(device: Device) -> list[tuple[int, str]]:
+    """The ledger: number and text of what was executed, in order."""
+    return [(execution.seq, execution.text) for execution in device.ledger]
+
+
+def request(kind: Type, session: int, seq: int, payload: bytes = b"", attempt: int = 1) -> bytes:
+    """A request that the agent's side would refuse to write."""
+    return encode(Frame(kind, False, 1, attempt, 0, session, seq, payload))
+
+
+def reply(kind: Type, session: int, seq: int, payload: bytes, *, attempt: int = 1, flags: int = 0) -> bytes:
+    """The bytes of a reply, put together by hand."""
+    return encode(Frame(kind, True, 1, attempt, flags, session, seq, payload))
+
+
+def test_repeat_is_answered_from_memory(pair: Pair, session: int) -> None:
+    """A repeat is not executed; it gets the stored answer, marked REPLAYED, with its own attempt (1, 9)."""
+    first = pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+    second = pair.ask(pair.requester.command(session, 1, 2, ADJUST))
+
+    assert first == CommandReply(Status.OK, 1, False, "15")
+    assert second == CommandReply(Status.OK, 2, True, "15")
+    assert executed(pair.device) == [(1, ADJUST)]
+
+
+def test_first_copy_lost(pair: Pair, session: int) -> None:
+    """When the first copy was lost, the second is executed and its answer is not marked (2)."""
+    pair.requester.command(session, 1, 1, ADJUST)
+
+    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, False, "15")
+    assert executed(pair.device) == [(1, ADJUST)]
+
+
+@pytest.mark.parametrize(
+    ("text", "payload"),
+    [
+        (ADJUST, b"\x0015"),
+        ("SET offset high", b"\x01no number"),
+        ("DANCE", b"\x02unknown"),
+        ("ERASE", b"\x03locked"),
+    ],
+)
+def test_stored_bytes_come_again(pair: Pair, session: int, text: str, payload: bytes) -> None:
+    """Every repeat, of refusals too, gets the same bytes but for attempt, flag and CRC (3, 4, 5, 13, 14)."""
+    written = [pair.device.receive("main", pair.requester.command(session, 1, 1, text))]
+    pair.device.offset = 40
+    written += [pair.device.receive("main", pair.requester.command(session, 1, n, text)) for n in (2, 3, 300)]
+
+    assert written == [
+        [("main", reply(Type.CMD, session, 1, payload))],
+        [("main", reply(Type.CMD, session, 1, payload, attempt=2, flags=REPLAYED))],
+        [("main", reply(Type.CMD, session, 1, payload, attempt=3, flags=REPLAYED))],
+        [("main", reply(Type.CMD, session, 1, payload, attempt=255, flags=REPLAYED))],
+    ]
+    assert executed(pair.device) == [(1, text)]
+
+
+@pytest.mark.parametrize("seq", [0, 1, 4, SEQ_MAX, SEQ_MAX + 1, 0xFFFF])
+def test_neither_last_nor_next(pair: Pair, session: int, seq: int) -> None:
+    """An older number, a gap, 0 and the numbers beyond the end are MISORDERED; nothing moves (6, 7, 16, 21)."""
+    for number in (1, 2):
+        pair.ask(pair.requester.command(session, number, 1, ADJUST))
+    for kind, payload in ((Type.CMD, ADJUST.encode()), (Type.NOP, b"")):
+        written = pair.device.receive("main", request(kind, session, seq, payload))
+        assert written == [("main", reply(kind, session, seq, b"\x13\x00\x02"))]
+
+    assert pair.ask(pair.requester.command(session, 3, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "25")
+    assert [seq for seq, _ in executed(pair.device)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("seq", [0, 2])
+def test_a_session_begins_at_1(pair: Pair, session: int, seq: int) -> None:
+    """After OPEN last is 0: number 0 is no repeat and 2 no first command; 1 is executed (17)."""
+    written = pair.device.receive("main", request(Type.CMD, session, seq, ADJUST.encode()))
+
+    assert written == [("main", reply(Type.CMD, session, seq, b"\x13\x00\x00"))]
+    assert pair.ask(pair.requester.command(session, 1, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
+
+
+def test_number_spent_by_another_content(pair: Pair, session: int) -> None:
+    """The same number with another text is FALSE_RETRY with the stored digest, status and text (8)."""
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+
+    answer = pair.ask(pair.requester.command(session, 1, 1, "ADJUST offset +7"))
+
+    assert answer == CommandReply(Status.FALSE_RETRY, 1, False, spent=Spent(ADJUST_DIGEST, Status.OK, "15"))
+    assert executed(pair.device) == [(1, ADJUST)]
+
+
+def test_the_same_text_twice_is_executed_twice(pair: Pair, session: int) -> None:
+    """The next number with the same text is a new command (10)."""
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+
+    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "20")
+
+
+def test_last_number_of_a_session(pair: Pair, session: int) -> None:
+    """0xFFF0 is executed and repeated like any other; after it nothing is taken in this session (16)."""
+    live = pair.device.responder._live
+    live.last = SEQ_MAX - 1
+
+    assert pair.ask(pair.requester.command(session, SEQ_MAX, 1, ADJUST)) == CommandReply(
+        Status.OK, 1, False, "15"
+    )
+    assert pair.ask(pair.requester.command(session, SEQ_MAX, 2, ADJUST)) == CommandReply(
+        Status.OK, 2, True, "15"
+    )
+    written = pair.device.receive("main", request(Type.CMD, session, SEQ_MAX + 1, ADJUST.encode()))
+    assert written == [("main", reply(Type.CMD, session, SEQ_MAX + 1, b"\x13\xff\xf0"))]
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xff\xfe", b"ADJUST \xc3"])
+def test_text_that_is_none(pair: Pair, session: int, payload: bytes) -> None:
+    """An empty or non-UTF-8 command is BAD_COMMAND, consumes its number and is stored like any answer."""
+    ((_, first),) = pair.device.receive("main", request(Type.CMD, session, 1, payload))
+    ((_, again),) = pair.device.receive("main", request(Type.CMD, session, 1, payload, attempt=2))
+    text = b"no UTF-8" if payload else b"empty"
+
+    assert first == reply(Type.CMD, session, 1, b"\x02" + text)
+    assert again == reply(Type.CMD, session, 1, b"\x02" + text, attempt=2, flags=REPLAYED)
+    assert executed(pair.device) == []
+    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
+
+
+def test_text_too_long_to_keep(pair: Pair, session: int) -> None:
+    """A text beyond reply_max is answered once; its repeat is DONE_UNCACHED with the status that was stored (18)."""
+    first = pair.ask(pair.requester.command(session, 1, 1, "LIST"))
+    second = pair.ask(pair.requester.command(session, 1, 2, "LIST"))
+    other = pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+
+    assert first == CommandReply(Status.OK, 1, False, LONG_TEXT)
+    assert second == CommandReply(Status.DONE_UNCACHED, 2, False, uncached=Status.OK)
+    spent = Spent(digest(Type.CMD, b"LIST"), Status.OK, "")
+    assert other == CommandReply(Status.FALSE_RETRY, 1, False, spent=spent)
+    assert pair.ask(pair.requester.query(session, 1)) == QueryReply(State.DONE, spent.digest, Status.OK, "")
+
+
+def test_reply_max_counts_bytes(pair: Pair, session: int) -> None:
+    """A text of exactly reply_max bytes is kept, one byte more is not: é counts twice."""
+    pair.device.slow = True
+    for seq, text, kept in ((1, "é" * 16, True), (2, "é" * 16 + "x", False)):
+        pair.send(pair.requester.command(session, seq, 1, "BEEP"))
+        pair.deliver(pair.device.finish(Status.REFUSED, text))
+        again = pair.ask(pair.requester.command(session, seq, 2, "BEEP"))
+        if kept:
+            assert again == CommandReply(Status.REFUSED, 2, True, text)
+        else:
+            assert again == CommandReply(Status.DONE_UNCACHED, 2, False, uncached=Status.REFUSED)
+
+
+# NOP
+
+
+def test_nop_burns_a_number(pair: Pair, session: int) -> None:
+    """NOP consumes the number: a late copy of the command is never executed, and a repeat of NOP is OK again."""
+    burnt = pair.ask(pair.requester.nop(session, 1, 1))
+    again = pair.ask(pair.requester.nop(session, 1, 2))
+    late = pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+
+    assert burnt == NopReply(Status.OK, 1, False)
+    assert again == NopReply(Status.OK, 2, True)
+    assert late == CommandReply(Status.FALSE_RETRY, 1, False, spent=Spent(NOP_DIGEST, Status.OK, ""))
+    assert executed(pair.device) == []
+    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
+
+
+def test_nop_learns_what_spent_the_number(pair: Pair, session: int) -> None:
+    """NOP under the number of an executed command names that command's digest, status and text."""
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+
+    answer = pair.ask(pair.requester.nop(session, 1, 2))
+
+    assert answer == NopReply(Status.FALSE_RETRY, 2, False, spent=Spent(ADJUST_DIGEST, Status.OK, "15"))
+
+
+# While a command runs
+
+
+def test_copy_of_the_running_command(pair: Pair, session: int) -> None:
+    """A copy of what runs is IN_PROGRESS and is not queued; afterwards it is a repeat (11)."""
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+    copy = pair.device.receive("main", request(Type.CMD, session, 1, ADJUST.encode(), attempt=2))
+
+    assert copy == [("main", reply(Type.CMD, session, 1, b"\x10", attempt=2))]
+    assert pair.device.finish(Status.OK, "15") == [("main", reply(Type.CMD, session, 1, b"\x0015"))]
+    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
+    assert executed(pair.device) == [(1, ADJUST)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "seq", "payload"),
+    [
+        (Type.CMD, 2, ADJUST.encode()),
+        (Type.CMD, 2, b"BEEP"),
+        (Type.CMD, 3, ADJUST.encode()),
+        (Type.CMD, 1, ADJUST.encode()),
+        (Type.CMD, 9, b""),
+        (Type.NOP, 2, b""),
+        (Type.NOP, 3, b""),
+    ],
+)
+def test_anything_else_while_one_runs(pair: Pair, session: int, kind: Type, seq: int, payload: bytes) -> None:
+    """Another number or content is BUSY and consumes nothing, whatever it would be otherwise (12, 15)."""
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 2, 1, "ADJUST offset +7"))
+
+    written = pair.device.receive("main", request(kind, session, seq, payload))
+
+    assert written == [("main", reply(kind, session, seq, b"\x11"))]
+    pair.device.finish(Status.OK, "22")
+    pair.device.slow = False
+    assert pair.ask(pair.requester.command(session, 3, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "20")
+
+
+def test_unknown_session_comes_first(pair: Pair, session: int) -> None:
+    """An unknown session is BAD_SESSION with the boot id, also while a command runs and whatever the number."""
+    boot_id = pair.device.responder.boot_id.to_bytes(4, "big")
+    pair.device.slow = True
+    for seq in (0, 1, 0xFFFF):
+        for kind in (Type.CMD, Type.NOP):
+            written = pair.device.receive("main", request(kind, session ^ 1, seq))
+            assert written == [("main", reply(kind, session ^ 1, seq, b"\x12" + boot_id))]
+        pair.send(pair.requester.command(session, 1, 1, ADJUST))
+
+
+def test_session_0_is_never_known() -> None:
+    """With no session open, session 0 is as unknown as any (and no number 1 is executed)."""
+    pair = Pair()
+    boot_id = pair.device.responder.boot_id.to_bytes(4, "big")
+
+    written = pair.device.receive("main", request(Type.CMD, 0, 1, ADJUST.encode()))
+
+    assert written == [("main", reply(Type.CMD, 0, 1, b"\x12" + boot_id))]
+    assert executed(pair.device) == []
+
+
+@pytest.mark.parametrize("status", sorted(CONSUMING))
+def test_command_that_takes_its_time(pair: Pair, session: int, status: Status) -> None:
+    """A command ends with any consuming status, INDETERMINATE by the watchdog included; it is stored (22)."""
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+    pair.deliver(pair.device.finish(status, "why"))
+
+    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(status, 2, True, "why")
+    pair.device.slow = False
+    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
+
+
+@pytest.mark.parametrize("status", sorted(set(Status) - CONSUMING))
+def test_no_other_status_ends_a_command(pair: Pair, session: int, status: Status) -> None:
+    """A host that ends a command with a status that consumes nothing is mistaken, and the command goes on."""
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+
+    with pytest.raises(ValueError, match=status.name):
+        pair.device.finish(status)
+    assert pair.device.finish(Status.OK)
+
+
+def test_finish_needs_a_running_command(pair: Pair) -> None:
+    """Ending a command when none runs is the host's mistake."""
+    with pytest.raises(RuntimeError):
+        pair.device.finish(Status.OK)
+
+
+def test_answer_must_fit_a_frame(pair: Pair, session: int) -> None:
+    """The longest text fills max_body; a longer one is the host's mistake, and the command goes on."""
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+
+    with pytest.raises(ValueError, match="fit"):
+        pair.device.finish(Status.OK, "x" * 501)
+    ((_, written),) = pair.device.finish(Status.OK, "x" * 500)
+    assert written == reply(Type.CMD, session, 1, b"\0" + b"x" * 500)
+
+
+def test_answer_goes_where_the_command_came_from(pair: Pair, session: int) -> None:
+    """The end is told to the connection of the starting copy, IN_PROGRESS to the one that asks."""
+    pair.device.connect("other")
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+    copy = pair.device.receive("other", request(Type.CMD, session, 1, ADJUST.encode(), attempt=2))
+
+    assert copy == [("other", reply(Type.CMD, session, 1, b"\x10", attempt=2))]
+    assert pair.device.finish(Status.OK, "15") == [("main", reply(Type.CMD, session, 1, b"\x0015"))]
+
+
+def test_command_outlives_its_connection(pair: Pair, session: int) -> None:
+    """With the starting connection gone the end is told nobody, and stored all the same."""
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 1, 1, ADJUST))
+    pair.device.responder.disconnected("main")
+
+    assert pair.device.finish(Status.OK, "15") == []
+    pair.device.connect("main")
+    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
+
+
+# QUERY and READ
+
+
+def test_query_never_consumes(pair: Pair, session: int) -> None:
+    """QUERY says NEVER, RUNNING, DONE or GONE, and the number stays what it was."""
+    query = pair.requester.query
+    assert pair.ask(query(session, 0)) == QueryReply(State.GONE)
+    assert pair.ask(query(session, 1)) == QueryReply(State.NEVER)
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+    done = QueryReply(State.DONE, ADJUST_DIGEST, Status.OK, "15")
+    assert pair.ask(query(session, 1)) == done
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 2, 1, ADJUST))
+    assert pair.ask(query(session, 2)) == QueryReply(State.RUNNING)
+    assert pair.ask(query(session, 1)) == done
+    assert pair.ask(query(session, 3)) == QueryReply(State.NEVER)
+    pair.device.finish(Status.OK, "20")
+    assert pair.ask(query(session, 1)) == QueryReply(State.GONE)
+    assert pair.ask(query(session, 0)) == QueryReply(State.GONE)
+    assert pair.ask(query(session, 0xFFFF)) == QueryReply(State.NEVER)
+    assert pair.ask(query(session ^ 1, 2)) == QueryReply(None, boot_id=pair.device.responder.boot_id)
+    assert [seq for seq, _ in executed(pair.device)] == [1, 2]
+
+
+def test_read_has_no_slot(pair: Pair, session: int) -> None:
+    """A READ, with session 0 and its own id, leaves the stored answer of the last command alone (19)."""
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+    written = pair.device.receive("main", request(Type.READ, session, 77, b"GET offset"))
+
+    assert written == [("main", reply(Type.READ, 0, 77, b"\x0015"))]
+    assert pair.ask(pair.requester.read(1, "GET mood")) == ReadReply(Status.BAD_COMMAND, "unknown")
+    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
+
+
+def test_read_is_a_barrier_on_its_connection(pair: Pair, session: int) -> None:
+    """A READ behind a command on one connection is answered behind it: BUSY while it runs, else the new value."""
+    pair.device.slow = True
+    command, read = pair.requester.command(session, 1, 1, ADJUST), pair.requester.read(2, "GET offset")
+
+    assert pair.device.receive("main", command + read) == [("main", reply(Type.READ, 0, 2, b"\x11"))]
+    pair.device.finish(*pair.device.execute(ADJUST))
+    assert pair.ask(pair.requester.read(3, "GET offset")) == ReadReply(Status.OK, "15")
+
+
+@pytest.mark.parametrize("payload", [b"", b"\xff"])
+def test_query_text_that_is_none(pair: Pair, payload: bytes) -> None:
+    """An empty or non-UTF-8 query is BAD_COMMAND; nothing is read."""
+    written = pair.device.receive("main", request(Type.READ, 0, 5, payload))
+
+    assert written == [("main", reply(Type.READ, 0, 5, b"\x02empty or no UTF-8"))]
+
+
+@pytest.mark.parametrize("answer", [(Status.BUSY, ""), (Status.MISORDERED, ""), (Status.OK, "x" * 501)])
+def test_reader_must_answer_what_a_read_may(answer: tuple[Status, str]) -> None:
+    """A host's reader that answers with a status or a text that no READ can carry is mistaken."""
+    responder = Responder(
+        IDENTITY, tier=0, memory=Memory.blank(0), boot_id=1, draw=lambda: 1, read=lambda _: answer
+    )
+    responder.connected("main")
+
+    with pytest.raises(ValueError, match=r"query|fit"):
+        responder.receive("main", request(Type.READ, 0, 5, b"GET offset"))
+
+
+def test_record_is_the_last_number_consumed(pair: Pair, session: int) -> None:
+    """HELLO's record follows each consumed number, NOP and refusals included, and nothing else."""
+    assert pair.record() is None
+    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
+    first = Record(session, 1, ADJUST_DIGEST, Status.OK)
+    assert pair.record() == first
+    pair.ask(pair.requester.command(session, 3, 1, "BEEP"))
+    pair.ask(pair.requester.command(session, 1, 1, "BEEP"))
+    pair.device.slow = True
+    pair.send(pair.requester.command(session, 2, 1, "BEEP"))
+    assert pair.record() == first
+    pair.device.finish(Status.REFUSED)
+    assert pair.record() == Record(session, 2, digest(Type.CMD, b"BEEP"), Status.REFUSED)
+    pair.ask(pair.requester.nop(session, 3, 1))
+    assert pair.record() == Record(session, 3, NOP_DIGEST, Status.OK)

@@ -1,0 +1,148 @@
+"""Fault plans: what a text means, which texts are refused and where, and that seeds repeat."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulator.fault_kinds import KINDS, MEANINGS, OF_EXECUTIONS, USUAL_S
+from simulator.faults import Fault, FaultPlan, FaultTextError, parse
+
+
+def said(plan: FaultPlan, *kinds: str) -> list[str]:
+    """The faults of these messages, in order, as texts."""
+    return [str(plan.next(kind)) for kind in kinds]
+
+
+def test_names_the_kth_message_of_a_kind() -> None:
+    """Messages of other kinds do not count."""
+    plan = parse("cmd 2: drop_ack; nop 1: drop_request; hello 2: cut")
+    assert said(plan, "hello", "cmd", "nop", "cmd", "cmd", "hello") == [
+        "", "", "drop_request", "drop_ack", "", "cut",
+    ]  # fmt: skip
+
+
+def test_any_counts_every_message() -> None:
+    """`any 3` is the third message of whatever kind."""
+    assert said(parse("any 3: cut"), "hello", "open", "cmd", "cmd") == ["", "", "cut", ""]
+
+
+def test_ranges_and_stars() -> None:
+    """`2-3` is both ends and what is between, `*` is all."""
+    assert said(parse("cmd 2-3: cut"), *["cmd"] * 4) == ["", "cut", "cut", ""]
+    assert said(parse("read *: cut"), "read", "cmd", "read") == ["cut", "", "cut"]
+
+
+def test_clauses_add_up_and_the_last_seconds_hold() -> None:
+    """Several clauses about one message arm all their faults."""
+    plan = parse("cmd *: delay 0.8, duplicate; cmd 1: delay 2; any 1: echo")
+    assert said(plan, "cmd", "cmd") == ["delay 2, duplicate, echo", "delay 0.8, duplicate"]
+
+
+def test_faults_of_executions_strike_commands_only() -> None:
+    """`any` and seeds never make a read busy."""
+    plan = parse("any *: busy 1, cut; seed 1: refuse 1")
+    assert said(plan, "read", "cmd") == ["cut", "busy 1, cut, refuse"]
+
+
+@pytest.mark.parametrize("text", ["", "  ", ";", "cmd 1:cut;", " cmd  1 :\n cut ;; "])
+def test_spaces_and_empty_clauses_mean_nothing(text: str) -> None:
+    """Layout is free."""
+    assert said(parse(text), "cmd") == ["cut" if "cut" in text else ""]
+
+
+@pytest.mark.parametrize("fault", Fault)
+def test_every_fault_has_a_text_and_a_meaning(fault: Fault) -> None:
+    """Each fault can be written as its own text and is explained in the help."""
+    text = f"{fault} 0.5" if fault in USUAL_S else str(fault)
+    assert str(parse(f"cmd 1: {text}").next("cmd")) == text
+    assert MEANINGS[fault]
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "part"),
+    [
+        ("cmd 1: drop_akc", 8, "Did you mean 'drop_ack'?"),
+        ("comand 1: cut", 1, "'comand' is not a kind of message"),
+        ("cmd: cut", 4, "which message"),
+        ("cmd 0: cut", 5, "counted from 1"),
+        ("cmd 3-2: cut", 5, "counted from 1"),
+        ("cmd 1.5: cut", 5, "which message"),
+        ("cmd 1 cut", 7, "'cut' instead of ':'"),
+        ("cmd 1: cut 2", 12, "cut takes no seconds"),
+        ("cmd 1: delay", 13, "seconds of delay, as in 'delay 1.5', is missing before the end"),
+        ("cmd 1: delay 3601", 14, "at most 3600"),
+        ("cmd 1: cut drop_ack", 12, "'drop_ack' instead of ';'"),
+        ("read 1: busy 1", 9, "busy concerns commands, not read"),
+        ("cmd 1:", 7, "the end of the text is not a fault"),
+        ("cmd 1: cut,", 12, "the end of the text is not a fault"),
+        ("seed x: cut 1", 6, "a seed is missing"),
+        ("seed 7: cut", 12, "probability of cut, 0 to 1, is missing"),
+        ("seed 7: cut 1.5", 13, "at most 1"),
+        ("seed 7: cut 0.1 2", 17, "cut takes no seconds"),
+        ("cmd 1: cut; ?", 13, "'?' has no meaning here"),
+        ("cmd 1: cut\n\t!", 13, "'!' has no meaning here"),
+        (f"cmd {'9' * 10}: cut", 5, "more than 9 digits"),
+        ("x" * 10_001, 10_001, "at most 10000 characters"),
+    ],
+)
+def test_mistakes_are_named_where_they_are(text: str, column: int, part: str) -> None:
+    """Every complaint carries the column of the token that does not fit."""
+    with pytest.raises(FaultTextError) as caught:
+        parse(text)
+    assert caught.value.column == column
+    assert part in str(caught.value)
+    assert str(caught.value).startswith(f"column {column}: ")
+
+
+@settings(derandomize=True, max_examples=300)
+@given(st.text(alphabet="cmd anyse:;,*-0123456789._delaybusy \n", max_size=40))
+def test_any_text_is_a_plan_or_a_named_mistake(text: str) -> None:
+    """No text makes the parser fail in another way, and the column lies within the text or at its end."""
+    columns = []
+    try:
+        parse(text)
+    except FaultTextError as problem:
+        columns.append(problem.column)
+    assert all(1 <= column <= len(text) + 1 for column in columns)
+
+
+def test_a_seed_repeats_exactly() -> None:
+    """Two plans of one text agree on every message; another seed does not."""
+    kinds = [KINDS[k % len(KINDS)] for k in range(200)]
+    text = "seed 7: drop_ack 0.2, delay 0.1 3, busy 0.3"
+    assert said(parse(text), *kinds) == said(parse(text), *kinds)
+    assert said(parse(text), *kinds) != said(parse(text.replace("7", "8")), *kinds)
+
+
+def test_probabilities_hold_roughly() -> None:
+    """A fault of probability 0.2 strikes about a fifth of the messages; 0 never and 1 always."""
+    plan = parse("seed 3: drop_ack 0.2, cut 0, echo 1")
+    struck = Counter(fault for _ in range(2_000) for fault in plan.next("cmd").armed)
+    assert 340 < struck[Fault.DROP_ACK] < 460
+    assert (struck[Fault.CUT], struck[Fault.ECHO]) == (0, 2_000)
+
+
+def test_one_chance_does_not_shift_another() -> None:
+    """Which messages lose their ack does not depend on the probability of the faults beside it."""
+    one, two = parse("seed 5: echo 0.1, drop_ack 0.3"), parse("seed 5: echo 0.9, drop_ack 0.3")
+    for _ in range(200):
+        assert (Fault.DROP_ACK in one.next("cmd")) == (Fault.DROP_ACK in two.next("cmd"))
+
+
+def test_seeds_use_the_usual_seconds_unless_told() -> None:
+    """`delay 1` in a seed clause is a probability, and `delay 1 3` a probability and three seconds."""
+    assert said(parse("seed 1: delay 1"), "cmd") == [f"delay {USUAL_S[Fault.DELAY]:g}"]
+    assert said(parse("seed 1: delay 1 3"), "cmd") == ["delay 3"]
+
+
+def test_faults_of_executions_are_known() -> None:
+    """Clauses for other kinds refuse exactly these."""
+    for fault in Fault:
+        text = f"nop 1: {fault}{' 1' if fault in USUAL_S else ''}"
+        if fault in OF_EXECUTIONS:
+            with pytest.raises(FaultTextError):
+                parse(text)
+        else:
+            parse(text)
