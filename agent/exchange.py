@@ -166,7 +166,8 @@ class Exchange:
         for event in self._codec.receive(data):
             meant = self._classify(event)
             if meant is None or self._waiting is None or self._waiting.done():
-                self._ignored(event)
+                # After the turn of whoever waits, so that the log tells the answer before what followed it.
+                asyncio.get_running_loop().call_soon(self._ignored, event)
             elif isinstance(meant, Held):
                 self._extend(meant.how)
             else:

@@ -53,6 +53,8 @@ class _Table:
         self.stop_if_wrong()
         for number, cells in rows:
             self.row(number, columns, cells)
+        if not self.devices and not self.problems:
+            self.problem((number, 1), "no row names a device")
         for name, device in self.devices.items():
             if device.get("line") in self.lines:
                 device.pop("url", None)

@@ -112,7 +112,7 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
             return _again_or_doubt(t, v, "somebody else counts in our session, so its answers prove nothing")
 
     over = _session_over(v, n)
-    wanted = v.given_up is None and v.silent < t.attempts_max and v.deferred_s < t.busy_max_s
+    wanted = _wants_more(t, v) and v.deferred_s < t.busy_max_s
     record = v.connected.record if v.connected is not None else None
     if record is not None and (record.session, record.seq) == (n.session, n.seq) and (over or not wanted):
         if record.digest == n.digest:
@@ -127,7 +127,7 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
     if wanted:
         if v.conn is None or v.silent_here >= SILENCES_PER_CONNECTION:
             return Connect(Session.NONE)
-        return Send(t.text, len(v.copies) + 1, (n.session, n.seq))
+        return Send(v.copies[0].text, len(v.copies) + 1, (n.session, n.seq))
     if v.settles_lost < t.attempts_max:
         if v.conn is None or v.settle_lost_here:
             return Connect(Session.NONE)
@@ -163,8 +163,10 @@ def _after_the_session(t: Terms, v: View, n: Number) -> Step:
     if lost_first and not v.earlier_open:
         never = "the device had lost the session before the command arrived, so it never ran and never will"
         once_more = n.copies == len(v.copies) or (t.idempotent and v.numbers < t.attempts_max)
-        if v.given_up is not None or v.opening_failed is not None or not once_more:
+        if v.opening_failed is not None or not _wants_more(t, v) or not once_more:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
+        return _under_a_new_number(t, v)
+    if _may_take_a_new_number(t, v):
         return _under_a_new_number(t, v)
     if v.bad_session is not None and not v.hello_since_bad_session:
         if v.opening_failed is not None:
@@ -190,17 +192,25 @@ def _record_excludes(v: View, n: Number) -> bool:
 
 def _again_or_doubt(t: Terms, v: View, why: str) -> Step:
     """An absolute command may go out under a new number; a cumulative one is in doubt, unless a read-back tells."""
-    wanted = v.given_up is None and v.silent < t.attempts_max and v.numbers < t.attempts_max
-    if t.idempotent and wanted and v.opening_failed is None:
+    if _may_take_a_new_number(t, v):
         return _under_a_new_number(t, v)
     return _read_target_back(t, v, why)
+
+
+def _wants_more(t: Terms, v: View) -> bool:
+    """Somebody still waits for the command, and its attempts are not used up."""
+    return v.given_up is None and v.silent < t.attempts_max and t.policy is not Policy.NO_RETRY
+
+
+def _may_take_a_new_number(t: Terms, v: View) -> bool:
+    return t.idempotent and _wants_more(t, v) and v.numbers < t.attempts_max and v.opening_failed is None
 
 
 def _under_a_new_number(t: Terms, v: View) -> Step:
     last, seen = v.number, v.connected
     if v.conn is None or seen is None or last is None or seen.session in (None, last.session):
         return Connect(Session.FRESH)
-    return Send(t.text, len(v.copies) + 1)
+    return Send(v.copies[0].text, len(v.copies) + 1)
 
 
 def _had_no_effect(t: Terms, v: View, outcome: Outcome, proof: Proof | None, why: str) -> Step:
@@ -221,9 +231,9 @@ def _unnumbered(t: Terms, v: View) -> Step:
             return Finish(Outcome.APPLIED, Proof.ACK, "the device confirmed it")
         case Nakked(text=text) if not t.nak_may_follow_effect and len(v.copies) == 1:
             return Finish(Outcome.REFUSED, None, f"the device refused: {text}")
-    if t.policy is Policy.NO_RETRY:
+    if t.policy is Policy.NO_RETRY or (t.policy is Policy.RESEND and not t.idempotent):
         return _doubt("no ack, and the command may neither be repeated nor read back")
-    wanted = v.given_up is None and v.silent < t.attempts_max
+    wanted = _wants_more(t, v)
     if t.policy is Policy.RESEND:
         return _repeat_absolute(t, v) if wanted and v.word is None else _read_target_back(t, v, _NO_ACK)
     if readback.is_void(t, v):

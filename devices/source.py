@@ -168,7 +168,7 @@ def _not_yaml(path: FilePath, error: Exception) -> FileProblems:
         return _whole_file(path, f"not YAML: {first_line}")
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
-    message = str(error.problem or error.context or "not YAML").splitlines()[0]
+    message = str(error.problem or error.context or "not YAML").splitlines()[0].removeprefix("but ")
     hint = "Indent with blanks, not tabs" if "\\t" in message else None
     return FileProblems([FileProblem(str(path), line, column, f"not YAML: {message}", hint)])
 

@@ -93,8 +93,7 @@ def _problem(document: Document, model: type[BaseModel], error: ErrorDetails) ->
         return document.problem(path, f"unknown key '{name}'", _suggestion(name, known), key=True)
     if error["type"] == "missing":
         return document.problem(path, f"'{name}' is missing")
-    last = path[-1] if path else "the file"
-    shown = f"'{last}'" if isinstance(last, str) else f"item {last + 1}"
+    shown = _shown(path)
     value = error["input"]
     quoted = f", not {_quoted(value)}" if isinstance(value, str | int | Decimal | bool | None) else ""
     if error["type"] in ("literal_error", "enum"):
@@ -109,6 +108,13 @@ def _problem(document: Document, model: type[BaseModel], error: ErrorDetails) ->
     said = error["msg"] if template is None else template.format(**error.get("ctx", {}))
     hint = "Put it in quotes" if error["type"] == "string_type" and quoted else None
     return document.problem(path, f"{shown} {said}{quoted}", hint)
+
+
+def _shown(path: Path) -> str:
+    last = path[-1] if path else None
+    if last is None:
+        return "the file"
+    return f"'{last}'" if isinstance(last, str) else f"item {last + 1}"
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str | None:

@@ -96,7 +96,7 @@ class SimulatedDevice:
             atomic: Tier 2: effect and record are one step.
             memory: What the device remembers from earlier boots; blank where absent.
             state: A file that outlives the process; what it holds wins over `memory`.
-            observe: Told of every fault, execution and boot: a word and a line.
+            observe: Told of every `fault`, executed `command` and `boot`, with a line about it.
 
         Raises:
             ValueError: A value is out of its range.
@@ -293,7 +293,7 @@ class SimulatedDevice:
         status, text = self._effects.carry_out(
             command, faults, boot=self.boot_id, at_s=self._clock(), record_follows=self._atomic
         )
-        self._observe("executed", f"{command.text} -> {text or status.name}")
+        self._observe("command", f"{command.text}: {status.name} {text}".rstrip())
         if Fault.REBOOT_INSIDE in faults:
             self.reboot()
             return

@@ -17,7 +17,7 @@ from agent.cli.options import TAKES_VALUE
 from devices.problems import FileProblems, UsageProblem
 
 GROUPS = ("doubt", "profile", "simulate")
-_CLICK_ERROR = typer.BadParameter.__mro__[2]  # typer carries its own click and does not export this base
+_CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # typer does not export its own click's base
 
 
 def build(argv: Sequence[str]) -> typer.Typer:
@@ -25,7 +25,11 @@ def build(argv: Sequence[str]) -> typer.Typer:
     from agent.cli import device_commands, doubt, log, profiles, send, version
 
     app = typer.Typer(
-        add_completion=False, rich_markup_mode=None, no_args_is_help=True, pretty_exceptions_enable=False, epilog=EPILOG
+        add_completion=False,
+        rich_markup_mode=None,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        epilog=EPILOG,
     )
 
     @app.callback()

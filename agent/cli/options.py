@@ -32,20 +32,30 @@ class Common:
 
 
 def _declared(
-    project: Annotated[Path | None, typer.Option("--project", "-C", metavar="DIR", help="Work in this folder.")] = None,
-    inventory: Annotated[
-        Path | None, typer.Option("--inventory", "-i", metavar="FILE", help="Devices; default ./inventory.yaml.")
+    project: Annotated[
+        Path | None, typer.Option("--project", "-C", metavar="DIR", help="Work in this folder.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Answer yes to the question whether to do it.")] = False,
-    reason: Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")] = None,
+    inventory: Annotated[
+        Path | None,
+        typer.Option("--inventory", "-i", metavar="FILE", help="Devices; default ./inventory.yaml."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Answer yes to the question whether to do it.")
+    ] = False,
+    reason: Annotated[
+        str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the journal.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress or warnings on stderr.")] = False,
     verbose: Annotated[
         int, typer.Option("--verbose", "-v", count=True, help="-v shows every attempt, -vv the bytes.")
     ] = 0,
-    no_input: Annotated[bool, typer.Option("--no-input", help="Never ask; what needs an answer is not done.")] = False,
+    no_input: Annotated[
+        bool, typer.Option("--no-input", help="Never ask; what needs an answer is not done.")
+    ] = False,
     timeout: Annotated[
-        str | None, typer.Option("--timeout", metavar="S", help="Silence time of one exchange: 2s, 500ms, 1.5.")
+        str | None,
+        typer.Option("--timeout", metavar="S", help="Silence time of one exchange: 2s, 500ms, 1.5."),
     ] = None,
 ) -> None:
     """Carries the declarations of the common options."""
@@ -57,8 +67,17 @@ _COMMON = tuple(
 )
 _NAMES = frozenset(parameter.name for parameter in _COMMON)
 
-TAKES_VALUE = {"--project": True, "-C": True, "--inventory": True, "-i": True, "--reason": True, "--timeout": True}
-TAKES_VALUE |= dict.fromkeys(("--yes", "-y", "--json", "--quiet", "-q", "--verbose", "-v", "-vv", "--no-input"), False)
+TAKES_VALUE = {
+    "--project": True,
+    "-C": True,
+    "--inventory": True,
+    "-i": True,
+    "--reason": True,
+    "--timeout": True,
+}
+TAKES_VALUE |= dict.fromkeys(
+    ("--yes", "-y", "--json", "--quiet", "-q", "--verbose", "-v", "-vv", "--no-input"), False
+)
 """Every common option as typed, and whether a value follows it."""
 
 

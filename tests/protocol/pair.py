@@ -10,7 +10,9 @@ from collections.abc import Hashable
 from typing import Literal
 
 from protocol.native.codes import Status
+from protocol.native.frame import Frame, decode
 from protocol.native.messages import HelloReply, OpenReply, Record, Reply
+from protocol.native.payload import parse_reply
 from protocol.native.requester import Answered, Event, Requester
 from protocol.native.responder import (
     Action,
@@ -135,27 +137,33 @@ class Wire:
 
 
 class Pair:
-    """A requester and a device on the connection "main"."""
+    """A requester and a device on one connection, named `conn`."""
 
     def __init__(
-        self, device: Device | None = None, *, there: Wire | None = None, back: Wire | None = None
+        self,
+        device: Device | None = None,
+        *,
+        conn: str = "main",
+        there: Wire | None = None,
+        back: Wire | None = None,
     ) -> None:
+        self.conn = conn
         self.device = device or Device()
         self.there = there or Wire()
         self.back = back or Wire()
         self.requester = Requester()
-        self.device.connect("main")
+        self.device.connect(self.conn)
 
     def reconnect(self) -> None:
         """A new connection in place of the old one, as after any link failure."""
-        self.device.responder.disconnected("main")
-        self.device.connect("main")
+        self.device.responder.disconnected(self.conn)
+        self.device.connect(self.conn)
         self.requester = Requester()
 
     def send(self, data: bytes) -> list[Event]:
         """Write a request; the events of everything that comes back at once."""
         replies = [
-            written for piece in self.there.carry(data) for written in self.device.receive("main", piece)
+            written for piece in self.there.carry(data) for written in self.device.receive(self.conn, piece)
         ]
         return self.deliver(replies)
 
@@ -167,6 +175,21 @@ class Pair:
         """Write a request over a wire that is expected to deliver, and return the one answer."""
         (answer,) = [event.reply for event in self.send(data) if isinstance(event, Answered)]
         return answer
+
+    def ask_raw(self, data: bytes) -> Reply:
+        """As `ask`, for bytes that the requester would not write: the one reply, parsed."""
+        ((_, written),) = self.device.receive(self.conn, data)
+        return self.parsed(written)
+
+    @staticmethod
+    def parsed(written: bytes) -> Reply:
+        """The message in the bytes of a reply frame."""
+        return parse_reply(Pair.frame(written))
+
+    @staticmethod
+    def frame(written: bytes) -> Frame:
+        """The frame in the bytes of one write."""
+        return decode(written[:-1])
 
     def record(self) -> Record | None:
         """What HELLO shows as the last number consumed."""

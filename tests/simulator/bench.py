@@ -18,6 +18,7 @@ from simulator.faults import parse
 from simulator.loop import run
 
 TIMEOUT_S = 1.0
+OPENS_MAX = 10
 ADJUST = "ADJUST offset +5"
 AGENT = 0xA1
 
@@ -71,12 +72,19 @@ class Client:
             return None
 
     async def open(self) -> int:
-        """Open a session over a link that works."""
+        """Open a session, with a new epoch on a new connection wherever one got no answer."""
+        for _ in range(OPENS_MAX):
+            reply = await self.open_once()
+            if reply is not None:
+                assert reply.status is Status.OK
+                return reply.session
+            self.connect()
+        raise AssertionError("no OPEN was answered")
+
+    async def open_once(self) -> OpenReply | None:
+        """Ask once for a session."""
         self.epoch = max(self.epoch, self.device.memory.epoch) + 1
-        reply = await self.ask(self.requester.open(AGENT, self.epoch, self.epoch), OpenReply)
-        assert reply is not None
-        assert reply.status is Status.OK
-        return reply.session
+        return await self.ask(self.requester.open(AGENT, self.epoch, self.epoch), OpenReply)
 
     async def hello(self) -> HelloReply | None:
         """Ask who it is."""

@@ -1,0 +1,227 @@
+"""`ackonce devices`, `get`, `probe`, `explain`: looking without changing anything."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli import exit_codes, output
+from agent.cli.exit_codes import Exit
+from agent.cli.options import Common, command
+from devices.problems import UsageProblem
+
+if TYPE_CHECKING:
+    from agent.cli.targets import Chosen
+    from agent.service import Probe, Service
+
+Targets = Annotated[
+    list[str], typer.Argument(metavar="TARGET...", help="Name, glob, group:, tag:, @FILE or URL.")
+]
+Target = Annotated[
+    str, typer.Argument(metavar="TARGET", help="Name, glob, group:NAME, tag:NAME, @FILE or URL.")
+]
+ProfileName = Annotated[str | None, typer.Option(metavar="NAME", help="Profile, needed with a URL.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    command(app, "get", epilog=exit_codes.EPILOG)(get)
+    command(app, "explain", context_settings={"ignore_unknown_options": True})(explain)
+    command(app, "probe", epilog=exit_codes.EPILOG)(probe)
+    command(app, "devices")(devices)
+
+
+def devices(common: Common) -> None:
+    """List the inventory."""
+    from agent.cli.device_table import show_devices
+    from agent.cli.targets import inventory_of, settings_of
+
+    settings = settings_of(common)
+    show_devices(common, settings, inventory_of(settings))
+
+
+def explain(
+    common: Common,
+    target: Target,
+    words: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="As in: ADJUST offset +5")],
+    profile: ProfileName = None,
+    policy: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="What if this one were asked for?")
+    ] = None,
+) -> None:
+    """Say which policy a command gets, why, and what each loss would lead to. Sends nothing."""
+    from agent.cli.explain_text import show_explanation
+    from agent.cli.send import choose_policy
+    from agent.cli.targets import choose_targets, settings_of
+    from agent.order import terms_for
+    from devices.catalog import resolve
+
+    for chosen in choose_targets(settings_of(common), [target], profile):
+        call = resolve(chosen.profile, words)
+        choice = choose_policy(chosen, call, policy)
+        terms = terms_for(
+            chosen.profile,
+            call,
+            choice.policy,
+            reply_s=chosen.target.timeout_s,
+            attempts=chosen.target.attempts,
+            survives_reopen=not chosen.target.url.startswith("tcp:"),
+        )
+        show_explanation(common, chosen.device.name, chosen.profile, call, choice, terms)
+
+
+def get(
+    common: Common,
+    target: Target,
+    settings_names: Annotated[list[str], typer.Argument(metavar="SETTING...", help="As in the profile.")],
+    profile: ProfileName = None,
+) -> None:
+    """Read settings."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import choose_targets, settings_of
+
+    settings = settings_of(common)
+    chosen = choose_targets(settings, [target], profile)
+    for each in chosen:
+        _check_settings(each, settings_names)
+    codes = run_agent(common, settings, lambda service: _get_all(common, service, chosen, settings_names))
+    raise typer.Exit(exit_codes.worst(codes))
+
+
+def _check_settings(chosen: "Chosen", names: list[str]) -> None:
+    from devices.problems import did_you_mean
+
+    for name in names:
+        setting = chosen.profile.settings.get(name)
+        if setting is None:
+            known = f"Known: {', '.join(chosen.profile.settings)}"
+            hint = did_you_mean(name, chosen.profile.settings) or known
+            raise UsageProblem(f"{chosen.profile.name} has no setting '{name}'", hint)
+        if setting.read is None:
+            raise UsageProblem(f"the profile {chosen.profile.name} does not say how to read '{name}'")
+
+
+async def _get_all(
+    common: Common, service: "Service", chosen: list["Chosen"], names: list[str]
+) -> list[Exit]:
+    from agent.links.link import Unreachable
+    from agent.registry import WrongDevice
+    from agent.service import DialectMissing
+    from devices.values import normalise
+
+    rows: list[tuple[object, ...]] = []
+    codes: list[Exit] = []
+    for each in chosen:
+        wanted = [each.profile.settings[name] for name in names]
+        try:
+            answers = await service.get(each.target, [setting.read or "" for setting in wanted])
+        except DialectMissing as missing:
+            raise UsageProblem(str(missing)) from None
+        except (Unreachable, WrongDevice) as problem:
+            output.say(f"ackonce: {each.device.name}: nothing was read: {problem}")
+            answers = [None] * len(wanted)
+            codes.append(Exit.NOT_SENT)
+        for setting, raw in zip(wanted, answers, strict=True):
+            value = None
+            if raw is not None:
+                try:
+                    value = normalise(setting.type, raw, setting.step)
+                except ValueError as problem:
+                    output.say(
+                        f"ackonce: {each.device.name}: {setting.name}: the device answered {raw!r}: {problem}"
+                    )
+            elif not codes:
+                output.say(f"ackonce: {each.device.name}: {setting.name}: no answer")
+            if value is None:
+                codes.append(Exit.NOT_SENT)
+            rows.append((each.device.name, setting.name, value, setting.unit))
+    if common.json:
+        for device, name, value, unit in rows:
+            output.put_json({"device": device, "setting": name, "value": value, "unit": unit})
+    else:
+        output.put_table(("device", "setting", "value", "unit"), rows)
+    return codes
+
+
+def probe(
+    common: Common,
+    targets: Targets,
+    profile: ProfileName = None,
+    take_over: Annotated[
+        bool, typer.Option("--take-over", help="Make a device ours that another store has used.")
+    ] = False,
+) -> None:
+    """Ask devices who they are; with --take-over also make them ours."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import choose_targets, settings_of
+
+    if take_over and not common.reason:
+        raise UsageProblem(
+            "--take-over cuts off whoever used the device before", "Say why with --reason TEXT"
+        )
+    settings = settings_of(common)
+    chosen = choose_targets(settings, targets, profile)
+    codes = run_agent(
+        common,
+        settings,
+        lambda service: _probe_all(common, service, chosen, common.reason if take_over else None),
+    )
+    raise typer.Exit(exit_codes.worst(codes))
+
+
+_PROBE_COLUMNS = ("device", "state", "serial", "model", "firmware", "tier", "epoch", "round trip", "message")
+
+
+async def _probe_all(
+    common: Common, service: "Service", chosen: list["Chosen"], reason: str | None
+) -> list[Exit]:
+    from agent.links.link import Unreachable
+    from agent.registry import Held, WrongDevice
+    from agent.service import DialectMissing
+
+    rows: list[tuple[object, ...]] = []
+    codes: list[Exit] = []
+    for each in chosen:
+        found: Probe | None = None
+        state, code = "ok", Exit.OK
+        message: str | None = None
+        try:
+            if reason is not None:
+                await service.take_over(each.target, reason)
+                state = "taken over"
+            found = await service.probe(each.target)
+            if found.problem is not None:
+                state, message, code = "wrong device", found.problem, Exit.NOT_SENT
+        except DialectMissing as missing:
+            raise UsageProblem(str(missing)) from None
+        except Unreachable as problem:
+            state, message, code = "unreachable", str(problem), Exit.NOT_SENT
+        except WrongDevice as problem:
+            state, message, code = "wrong device", str(problem), Exit.NOT_SENT
+        except Held as problem:
+            state, message, code = "held", str(problem), Exit.HELD
+        rows.append(_probe_row(each.device.name, state, found, message))
+        codes.append(code)
+    if common.json:
+        for row in rows:
+            output.put_json(dict(zip((name.replace(" ", "_") for name in _PROBE_COLUMNS), row, strict=True)))
+    else:
+        output.put_table(_PROBE_COLUMNS, rows)
+    return codes
+
+
+def _probe_row(name: str, state: str, found: "Probe | None", message: str | None) -> tuple[object, ...]:
+    if found is None:
+        return (name, state, None, None, None, None, None, None, message)
+    hello = found.hello
+    round_trip = f"{found.round_trip_s * 1000:.1f} ms"
+    return (
+        name,
+        state,
+        hello.serial,
+        hello.model,
+        hello.firmware,
+        hello.nv_tier,
+        hello.epoch,
+        round_trip,
+        message,
+    )

@@ -1,0 +1,214 @@
+"""`ackonce doubt`: the person's inbox. What is in doubt, what would tell, and a person's word."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli import exit_codes, output
+from agent.cli.exit_codes import Exit
+from agent.cli.options import Common, command
+from devices.problems import UsageProblem
+
+if TYPE_CHECKING:
+    from agent.cli.targets import Chosen
+    from agent.journal import Entry
+    from agent.operation import Result
+    from agent.service import Service
+    from agent.settings import Settings
+
+Op = Annotated[str, typer.Argument(metavar="OP", help="The operation's id, or its beginning.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(
+        no_args_is_help=True, rich_markup_mode=None, help="What is in doubt, and how to settle it."
+    )
+    command(group, "list")(list_doubts)
+    command(group, "show")(show)
+    command(group, "check", epilog=exit_codes.EPILOG)(check)
+    command(group, "resolve")(resolve)
+    app.add_typer(group, name="doubt")
+
+
+def list_doubts(common: Common) -> None:
+    """List what is in doubt, in all devices of this store."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import settings_of
+    from agent.cli.wording import CUT_OFF, doubt_json
+
+    async def work(service: "Service") -> list["Entry"]:
+        return service.doubts()
+
+    entries = run_agent(common, settings_of(common), work)
+    if common.json:
+        for entry in entries:
+            output.put_json(doubt_json(entry))
+        return
+    output.put_table(
+        ("op", "device", "command", "since", "why"),
+        [
+            (
+                entry.operation.op,
+                entry.operation.device,
+                entry.operation.command,
+                entry.created_utc,
+                entry.result.message if entry.result is not None else CUT_OFF,
+            )
+            for entry in entries
+        ],
+    )
+    if not entries and not common.quiet:
+        output.say("Nothing is in doubt.")
+
+
+def show(common: Common, op: Op) -> None:
+    """Tell the story of one operation: what was sent, what was learnt, what would tell."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import settings_of
+    from agent.cli.wording import doubt_json
+    from agent.narrate import Narrator
+    from logs.events import human
+
+    async def work(service: "Service") -> tuple["Entry", list[str]]:
+        entry = _find(service, op)
+        narrator = Narrator(entry.operation, service.holder.agent)
+        lines = []
+        for _, fact, utc in service.journal.story(entry.operation.op):
+            told = narrator.fact(fact, utc)
+            if told is not None:
+                lines.append(f"  {utc}  {human(told)}")
+        return entry, lines
+
+    entry, lines = run_agent(common, settings_of(common), work)
+    if common.json:
+        output.put_json(doubt_json(entry))
+        return
+    o, result = entry.operation, entry.result
+    word = (
+        result.outcome.value if result is not None else "open (its process ended before the word was known)"
+    )
+    output.put(f"{o.op}  {o.device}  {o.command}  {word}")
+    output.put(f"  {o.kind}, policy {o.terms.policy.value}, by {o.submitted_by}, via {o.route}")
+    if o.reason:
+        output.put(f"  reason: {o.reason}")
+    for line in lines:
+        output.put(line)
+    if result is not None:
+        output.put(f"  {result.message}")
+    if result is None or result.outcome.value == "in_doubt":
+        output.put(f"  Until this is settled, nothing that changes {o.device} is sent; reads go on.")
+        output.put(f"  Next: ackonce doubt check {o.op}")
+        output.put(
+            f"  or, when you have looked: ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
+        )
+
+
+def check(
+    common: Common,
+    op: Op,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Another profile than the recorded one.")
+    ] = None,
+) -> None:
+    """Ask the device what became of an operation. Nothing is sent again."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import settings_of
+    from agent.cli.wording import operation_json
+    from agent.operation import Outcome
+    from agent.registry import Held
+    from agent.service import DialectMissing
+
+    settings = settings_of(common)
+
+    async def work(service: "Service") -> tuple["Entry", "Result"]:
+        entry = _find(service, op)
+        if entry.result is not None and entry.result.outcome is not Outcome.IN_DOUBT:
+            return entry, entry.result
+        return entry, await service.check(_chosen(settings, entry, profile).target, entry)
+
+    try:
+        entry, result = run_agent(common, settings, work)
+    except Held as held:
+        output.fail(Exit.HELD, f"{held}. Nothing was asked.")
+    except DialectMissing as missing:
+        raise UsageProblem(str(missing)) from None
+    o = entry.operation
+    if common.json:
+        output.put_json(operation_json(o, result))
+    else:
+        output.put_table(
+            ("op", "device", "command", "outcome", "evidence", "message"),
+            [(o.op, o.device, o.command, result.outcome.value, result.proof, result.message)],
+        )
+    if result.outcome is Outcome.IN_DOUBT and not common.quiet:
+        output.say(
+            "Still in doubt. Look at the equipment, then: "
+            f"ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
+        )
+    raise typer.Exit(exit_codes.of(result))
+
+
+def resolve(
+    common: Common,
+    op: Op,
+    applied: Annotated[
+        bool | None, typer.Option("--applied/--not-applied", help="What you found on the equipment.")
+    ] = None,
+) -> None:
+    """Settle a doubt by a person's word. Wants --reason; never asks."""
+    from agent.cli.running import run_agent
+    from agent.cli.targets import settings_of
+    from agent.cli.wording import operation_json
+    from agent.operation import Outcome
+    from agent.registry import Held
+
+    if applied is None:
+        raise UsageProblem("say what you found", "Give --applied or --not-applied")
+    if not common.reason:
+        raise UsageProblem("a person's word needs its reason", "Give --reason TEXT")
+    reason = common.reason
+
+    async def work(service: "Service") -> tuple["Entry", "Result"]:
+        entry = _find(service, op)
+        if entry.result is not None and entry.result.outcome is not Outcome.IN_DOUBT:
+            o = entry.operation
+            raise UsageProblem(f"operation {o.op} is not in doubt: it ended {entry.result.outcome.value}")
+        return entry, service.resolve(entry, applied=applied, reason=reason)
+
+    try:
+        entry, result = run_agent(common, settings_of(common), work)
+    except Held as held:
+        output.fail(Exit.HELD, f"the operation is still under way: {held}. Nothing was changed.")
+    if common.json:
+        output.put_json(operation_json(entry.operation, result))
+    else:
+        o = entry.operation
+        output.put_table(
+            ("op", "device", "command", "outcome", "message"),
+            [(o.op, o.device, o.command, result.outcome.value, result.message)],
+        )
+
+
+def _find(service: "Service", op: str) -> "Entry":
+    found = service.journal.find(op)
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise UsageProblem(f"no operation {op} in this store", "See: ackonce doubt list")
+    raise UsageProblem(
+        f"several operations begin with {op}", f"Which of {', '.join(e.operation.op for e in found)}?"
+    )
+
+
+def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":
+    """The device of an operation: by its name in the inventory, else where it was met."""
+    from agent.cli.targets import choose_targets
+
+    o = entry.operation
+    if settings.inventory is not None and "://" not in o.device:
+        try:
+            return choose_targets(settings, [o.device], profile)[0]
+        except UsageProblem:
+            pass  # the inventory has changed since
+    return choose_targets(settings, [o.route], profile or o.profile)[0]

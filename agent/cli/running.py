@@ -1,0 +1,69 @@
+"""How does a command run the agent? One event loop, the log echoed as asked for, and Ctrl-C that cuts nothing.
+
+The first Ctrl-C (or SIGTERM) ends all further copies: what is in flight reaches its word. The second leaves at once;
+the journal keeps the operation open, and the next command settles it.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from agent.cli import output
+from agent.cli.options import Common
+from agent.service import Service
+from agent.settings import Settings
+from logs.events import Event, human
+
+T = TypeVar("T")
+
+
+class Abandoned(Exception):  # noqa: N818 - it reads as what happened
+    """Interrupted a second time."""
+
+
+def run_agent(common: Common, settings: Settings, work: Callable[[Service], Coroutine[Any, Any, T]]) -> T:
+    """Open the agent, do the work, close it. Raises Abandoned, StoreError and what the work raises."""
+    service = Service(settings, echo=None if common.quiet else _echo(common), trace=common.verbose > 1)
+    try:
+        with asyncio.Runner() as runner:
+            return runner.run(_guarded(service, work(service)))
+    finally:
+        problem = service.close()
+        if problem is not None and not common.quiet:
+            output.say(f"ackonce: {problem} The journal is not affected.")
+
+
+async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
+    loop = asyncio.get_running_loop()
+    abandoned: asyncio.Future[None] = loop.create_future()
+    task = asyncio.ensure_future(work)
+    ends: set[asyncio.Future[Any]] = {task, abandoned}
+
+    def interrupted() -> None:
+        if not service.executor.stopping():
+            service.executor.give_up("interrupted")
+            output.say("ackonce: interrupted; waiting for what is in flight (once more leaves it in doubt)")
+        elif not abandoned.done():
+            abandoned.set_result(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupted)
+    try:
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Abandoned
+        return task.result()
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _echo(common: Common) -> Callable[[Event], None]:
+    shown = {0: ("WARN", "ERROR"), 1: ("INFO", "WARN", "ERROR")}.get(common.verbose)
+
+    def echo(event: Event) -> None:
+        if shown is None or event.level in shown:
+            output.say(human(event, with_bytes=common.verbose > 1))
+
+    return echo

@@ -1,0 +1,108 @@
+"""Which devices does a person mean, and how patient is this run with each of them?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.cli.options import Common
+from agent.cli.places import load_profile
+from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load, select
+from agent.service import Target
+from agent.settings import Settings
+from devices.problems import UsageProblem
+from devices.profile import Profile
+
+REPLY_DEFAULT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A device with its profile, and as the service wants it."""
+
+    device: Device
+    profile: Profile
+    target: Target
+
+
+def settings_of(common: Common) -> Settings:
+    """The settings of this run. Raises UsageProblem, FileProblems."""
+    from agent.settings import resolve
+
+    return resolve(project=common.project, inventory=common.inventory, timeout=common.timeout)
+
+
+def inventory_of(settings: Settings) -> Inventory:
+    """The inventory of this run. Raises UsageProblem where there is none, FileProblems."""
+    if settings.inventory is None:
+        raise UsageProblem(
+            f"there is no inventory.yaml in {settings.project}",
+            "Give one with -i FILE, or a URL such as tcp://10.3.0.12:7001 with --profile NAME",
+        )
+    return load(settings.inventory)
+
+
+def choose_targets(settings: Settings, patterns: Sequence[str], profile: str | None) -> list[Chosen]:
+    """The devices of names, globs, groups, tags, files or URLs, each with its profile.
+
+    Raises:
+        UsageProblem: nothing fits, or a URL without `--profile`.
+        FileProblems: inventory or profile.
+    """
+    devices: list[tuple[Device, Defaults]] = []
+    names = [pattern for pattern in patterns if not _is_url(pattern)]
+    if names:
+        inventory = inventory_of(settings)
+        devices += [(device, inventory.defaults) for device in select(inventory, names)]
+    devices += [(_from_url(pattern, profile), Defaults()) for pattern in patterns if _is_url(pattern)]
+    profiles: dict[str, Profile] = {}
+    chosen = []
+    for device, defaults in devices:
+        name = profile or device.profile
+        if name is None:
+            raise UsageProblem(
+                f"device {device.name} has no profile", "Write one into the inventory or give --profile"
+            )
+        if name not in profiles:
+            profiles[name] = load_profile(settings, name)
+        chosen.append(_chosen(settings, device, defaults, profiles[name]))
+    return chosen
+
+
+def _is_url(pattern: str) -> bool:
+    return pattern.startswith(("tcp:", "serial:", "rfc2217:"))
+
+
+def _from_url(url: str, profile: str | None) -> Device:
+    from agent.address import parse_url
+
+    try:
+        address = parse_url(url)
+    except ValueError as problem:
+        raise UsageProblem(str(problem)) from None
+    if profile is None:
+        raise UsageProblem(
+            f"{url} is not in an inventory, so its profile is not known", "Give it with --profile NAME"
+        )
+    return Device(name=address.url, url=address.url, profile=profile)
+
+
+def _chosen(settings: Settings, device: Device, defaults: Defaults, profile: Profile) -> Chosen:
+    timing = profile.timing
+    waits = (
+        settings.timeout_s,
+        device.timeout_s,
+        timing.reply_s if timing.reply_given else None,
+        defaults.timeout_s,
+        REPLY_DEFAULT_S,
+    )
+    target = Target(
+        name=device.name,
+        url=device.url,
+        unit=device.unit,
+        serial=device.serial,
+        model=profile.model,
+        dialect=profile.dialect,
+        timeout_s=next(wait for wait in waits if wait is not None),
+        attempts=device.attempts or defaults.attempts or ATTEMPTS_DEFAULT,
+        busy_max_s=timing.busy_max_s,
+    )
+    return Chosen(device, profile, target)

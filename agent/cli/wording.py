@@ -1,0 +1,97 @@
+"""How is one operation's end told, to scripts and to people?
+
+Every sentence says what happened, whether anything was sent, and what to do next.
+"""
+
+from typing import Any
+
+from agent.journal import Entry
+from agent.operation import Cause, Operation, Outcome, Result
+from agent.service import Report
+
+COLUMNS = ("device", "command", "outcome", "evidence", "value", "tries", "time", "message")
+
+_NEXT_BY_CAUSE = {
+    Cause.UNREACHABLE: "Check power, cable and address, then: ackonce probe {device}",
+    Cause.WRONG_DEVICE: "See who answers: ackonce probe {device}",
+    Cause.FOREIGN: "If nobody else uses it: ackonce probe {device} --take-over --reason TEXT",
+    Cause.HELD: "Try again when that process has finished.",
+    Cause.STORE: "Make room or mend the permissions there, then try again.",
+    Cause.INTERRUPTED: "Type it again to do it.",
+}
+
+
+def operation_json(operation: Operation, result: Result | None, *, recorded: bool = True) -> dict[str, Any]:
+    """One operation as the JSON contract has it (CLI.md 2)."""
+    return {
+        "schema": 1,
+        "op": operation.op if recorded else None,
+        "run": operation.run,
+        "device": operation.device,
+        "command": operation.command,
+        "class": operation.effect_class,
+        "kind": operation.kind,
+        "policy": operation.terms.policy.value,
+        "outcome": result.outcome.value if result is not None else Outcome.IN_DOUBT.value,
+        "evidence": result.proof.value if result is not None and result.proof is not None else None,
+        "seq": result.seq if result is not None else None,
+        "attempts": result.attempts if result is not None else None,
+        "before": result.before if result is not None else None,
+        "expected": result.expected if result is not None else None,
+        "value": result.value if result is not None else None,
+        "route": operation.route,
+        "elapsed_s": result.elapsed_s if result is not None else None,
+        "message": result.message if result is not None else CUT_OFF,
+    }
+
+
+CUT_OFF = "the process ended before the device's word was known"
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """As `operation_json`, with `skipped` where nothing was done because the key had done it."""
+    record = operation_json(report.operation, report.result, recorded=report.recorded)
+    return record | ({"skipped": True} if report.skipped else {})
+
+
+def doubt_json(entry: Entry) -> dict[str, Any]:
+    """One doubt: the operation and since when."""
+    return operation_json(entry.operation, entry.result) | {"since": entry.created_utc}
+
+
+def row(report: Report) -> tuple[object, ...]:
+    """One operation as a row under `COLUMNS`."""
+    result = report.result
+    return (
+        report.operation.device,
+        report.operation.command,
+        f"{result.outcome.value}{' (done before)' if report.skipped else ''}",
+        result.proof.value if result.proof is not None else None,
+        result.value,
+        result.attempts,
+        f"{result.elapsed_s:.2f} s" if result.elapsed_s is not None else None,
+        result.message,
+    )
+
+
+def advice(report: Report) -> list[str]:
+    """What a person should know beyond the row: whether anything was sent, and what to type next."""
+    result, operation = report.result, report.operation
+    name = operation.device
+    match result.outcome:
+        case Outcome.IN_DOUBT:
+            doubt = f"'{operation.command}' was sent, and nobody can tell yet whether it took effect"
+            blocks = f"It blocks further changes to {name}. Next: ackonce doubt check {operation.op}, or doubt show,"
+            return [f"{name}: {doubt}: {result.message}.", f"{blocks} or doubt resolve when you have looked."]
+        case Outcome.NOT_SENT:
+            hint = _NEXT_BY_CAUSE.get(result.cause or Cause.UNREACHABLE, "")
+            sentence = f"{name}: nothing of '{operation.command}' was sent: {result.message}."
+            return [sentence, *([hint.format(device=name)] if hint else [])]
+        case Outcome.REFUSED:
+            return [f"{name}: '{operation.command}' was sent and had no effect: {result.message}."]
+        case Outcome.NOT_APPLIED:
+            return [
+                f"{name}: '{operation.command}' was sent, has had no effect and never will: {result.message}.",
+                "Send it again if you still want it.",
+            ]
+    return []
