@@ -108,18 +108,17 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
         case Spent(by=Owner.OURS, status=status, text=text) if status is not None:
             return _stored_status(t, v, status, text)
-        case Spent():
-            return _again_or_doubt(t, v, "somebody else counts in our session, so its answers prove nothing")
 
-    over = _session_over(v, n)
-    wanted = _wants_more(t, v) and v.deferred_s < t.busy_max_s
-    record = v.connected.record if v.connected is not None else None
-    if record is not None and (record.session, record.seq) == (n.session, n.seq) and (over or not wanted):
-        if record.digest == n.digest:
-            return _stored_status(t, v, record.status, "")
-        if record.digest == NOP_DIGEST:
+    over, wanted = _session_over(v, n), _wants_more(t, v)
+    asking = wanted and not over and v.opening_failed is None and v.word is None
+    if n.shown is not None and not asking:
+        if n.shown.digest == n.digest:
+            return _stored_status(t, v, n.shown.status, "")
+        if n.shown.digest == NOP_DIGEST:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
-        return _again_or_doubt(t, v, "the number was used by somebody else")
+        return _again_or_doubt(t, v, _OTHERS)
+    if isinstance(v.word, Spent):
+        return _again_or_doubt(t, v, _OTHERS)
     if over:
         return _after_the_session(t, v, n)
     if v.opening_failed is not None:
@@ -136,6 +135,7 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
 
 
 _NEVER = "the command never ran and never will: its number was used up by a NOP"
+_OTHERS = "somebody else counts in our session, so its answers prove nothing"
 
 
 def _stored_status(t: Terms, v: View, status: int, text: str) -> Step:
@@ -159,54 +159,44 @@ def _session_over(v: View, n: Number) -> bool:
 
 def _after_the_session(t: Terms, v: View, n: Number) -> Step:
     """WIRE.md 4.6: what an ended session still proves."""
-    lost_first = v.bad_session is not None and v.bad_session.to == "cmd" and n.copies == 1
-    if lost_first and not v.earlier_open:
+    if n.turned_away and not v.earlier_open:
         never = "the device had lost the session before the command arrived, so it never ran and never will"
         once_more = n.copies == len(v.copies) or (t.idempotent and v.numbers < t.attempts_max)
         if v.opening_failed is not None or not _wants_more(t, v) or not once_more:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
-        return _under_a_new_number(t, v)
+        return _under_a_new_number(v)
     if _may_take_a_new_number(t, v):
-        return _under_a_new_number(t, v)
+        return _under_a_new_number(v)
+    if n.unused:
+        never = "the device's record shows that the number was not used while the session lived: it never ran"
+        return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
     if v.bad_session is not None and not v.hello_since_bad_session:
         if v.opening_failed is not None:
             return _doubt(f"the session is over and the device cannot be asked: {v.opening_failed.why}")
         return Connect(Session.NONE)
-    if _record_excludes(v, n):
-        never = "the device's record shows that the number was not used while the session lived: it never ran"
-        return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
     return _again_or_doubt(
         t, v, "the device lost its memory of the session (restart or takeover) after the command left"
     )
 
 
-def _record_excludes(v: View, n: Number) -> bool:
-    """The record, asked after the session ended on the same boot (tier 2: any), shows the number before ours."""
-    seen = v.connected
-    if seen is None or not (seen.durable or seen.boot == n.life.boot):
-        return False
-    if n.seq == 1 and seen.record == n.life.opening:
-        return True
-    return seen.record is not None and (seen.record.session, seen.record.seq) == (n.session, n.seq - 1)
-
-
 def _again_or_doubt(t: Terms, v: View, why: str) -> Step:
     """An absolute command may go out under a new number; a cumulative one is in doubt, unless a read-back tells."""
     if _may_take_a_new_number(t, v):
-        return _under_a_new_number(t, v)
+        return _under_a_new_number(v)
     return _read_target_back(t, v, why)
 
 
 def _wants_more(t: Terms, v: View) -> bool:
     """Somebody still waits for the command, and its attempts are not used up."""
-    return v.given_up is None and v.silent < t.attempts_max and t.policy is not Policy.NO_RETRY
+    used_up = v.silent >= t.attempts_max or v.deferred_s >= t.busy_max_s
+    return v.given_up is None and not used_up and t.policy is not Policy.NO_RETRY
 
 
 def _may_take_a_new_number(t: Terms, v: View) -> bool:
     return t.idempotent and _wants_more(t, v) and v.numbers < t.attempts_max and v.opening_failed is None
 
 
-def _under_a_new_number(t: Terms, v: View) -> Step:
+def _under_a_new_number(v: View) -> Step:
     last, seen = v.number, v.connected
     if v.conn is None or seen is None or last is None or seen.session in (None, last.session):
         return Connect(Session.FRESH)
@@ -233,15 +223,12 @@ def _unnumbered(t: Terms, v: View) -> Step:
             return Finish(Outcome.REFUSED, None, f"the device refused: {text}")
     if t.policy is Policy.NO_RETRY or (t.policy is Policy.RESEND and not t.idempotent):
         return _doubt("no ack, and the command may neither be repeated nor read back")
-    wanted = _wants_more(t, v)
+    wanted = _wants_more(t, v) and v.word is None
     if t.policy is Policy.RESEND:
-        return _repeat_absolute(t, v) if wanted and v.word is None else _read_target_back(t, v, _NO_ACK)
+        return _repeat_absolute(t, v) if wanted else _read_target_back(t, v, "no ack of any copy")
     if readback.is_void(t, v):
         return _doubt("no ack, and the read-back cannot tell: the expected value is the one from before")
     return _by_read_back(t, v, wanted)
-
-
-_NO_ACK = "no ack of any copy"
 
 
 def _repeat_absolute(t: Terms, v: View) -> Step:

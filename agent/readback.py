@@ -86,79 +86,73 @@ def baseline_authorises(terms: Terms, want: str) -> bool:
 def look(terms: Terms, v: View) -> Step | Verdict:
     """The next step of reading back after the last copy, or what the readings say."""
     back, want = terms.readback, expected(terms, v)
-    if back is None or want is None or _boot_voids(terms, back, v):
+    if back is None or want is None or _boot_voids(back, v):
         return Verdict.UNCLEAR
+    quiet = _ordered(terms, v, v.conn, v.waited_s)
+    readings = [r for r in v.readings if not quiet or _ordered(terms, v, r.conn, r.waited_s)]
     if v.conn is None or v.owes_answer:
-        if v.opening_failed is not None or len(v.readings) >= READINGS_MAX:
+        if v.opening_failed is not None or len(readings) >= READINGS_MAX:
             return Verdict.UNCLEAR
         return Connect(Session.NONE, terms.late_max_s if terms.survives_reopen else 0.0)
+    value = _settled(terms, back, readings)
+    if value is None:
+        return _another_look(terms, back, v, readings)
+    if same(back.type, value, want, back.step):
+        return _unless_booted(back, v, Verdict.EXPECTED)
     before = v.baselines.get(back.setting)
-    verdict = _settled(terms, back, v.readings)
-    if verdict is None:
-        return _another_look(terms, back, v, len(v.readings))
-    if same(back.type, verdict, want, back.step):
-        return _unless_booted(terms, back, v, Verdict.EXPECTED)
-    if before is None or not same(back.type, verdict, before, back.step):
-        return Verdict.OTHER
-    if not _ordered(terms, v, v.readings[-1]):
+    if before is None or not same(back.type, value, before, back.step):
+        return Verdict.OTHER if _twice(back, readings) else _another_look(terms, back, v, readings)
+    if not quiet:
         return Connect(Session.NONE, terms.late_max_s)
-    quiet = [r for r in v.readings if _ordered(terms, v, r)]
-    if _settled(terms, back, quiet) is None:
-        return _another_look(terms, back, v, len(quiet))
-    return _unless_booted(terms, back, v, Verdict.BASELINE)
+    return _unless_booted(back, v, Verdict.BASELINE)
 
 
 def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
     """The value of the last reading, if it counts: not a failed one, and seen twice where `settle_s` says so."""
-    if not readings or readings[-1].value is None:
+    if not readings:
         return None
-    last = readings[-1].value
-    if terms.settle_s <= 0:
-        return last
-    if len(readings) < 2:
+    if terms.settle_s > 0 and not (_twice(back, readings) and readings[-1].waits > readings[-2].waits):
         return None
-    other = readings[-2]
-    apart = readings[-1].waits > other.waits
-    return (
-        last if apart and other.value is not None and same(back.type, other.value, last, back.step) else None
-    )
+    return readings[-1].value
 
 
-def _another_look(terms: Terms, back: Readback, v: View, taken: int) -> Step | Verdict:
-    if taken >= READINGS_MAX:
+def _twice(back: Readback, readings: list[Look]) -> bool:
+    """The last two readings show one value."""
+    values = [r.value for r in readings[-2:] if r.value is not None]
+    return len(values) == 2 and same(back.type, values[0], values[1], back.step)
+
+
+def _another_look(terms: Terms, back: Readback, v: View, taken: list[Look]) -> Step | Verdict:
+    if len(taken) >= READINGS_MAX:
         return Verdict.UNCLEAR
-    if taken and terms.settle_s > 0 and v.waits == v.readings[-1].waits:
+    if taken and terms.settle_s > 0 and v.waits == taken[-1].waits:
         return Wait(terms.settle_s)
     return Read(back.setting, Why.VERIFY)
 
 
-def _ordered(terms: Terms, v: View, reading: Look) -> bool:
-    """Asked where an old copy cannot arrive any more."""
-    numbered = v.number is not None
+def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
+    """Asked where an old copy cannot arrive any more: numbered, behind copies that were all answered, or quiet."""
+    all_answered = v.silent == 0 and v.deferred_s == 0
     return (
-        numbered
-        or (reading.conn == v.copies[-1].conn and v.silent == 0)
-        or reading.waited_s >= terms.late_max_s
+        v.number is not None or (all_answered and conn == v.copies[-1].conn) or waited_s >= terms.late_max_s
     )
 
 
-def _boot_voids(terms: Terms, back: Readback, v: View) -> bool:
+def _boot_voids(back: Readback, v: View) -> bool:
     """A volatile setting proves nothing over a boot, nor over a reconnect where a boot would not be noticed."""
     if back.durable:
         return False
     if v.number is not None:
         return v.connected is None or v.connected.boot != v.number.life.boot
-    if v.booted:
-        return True
-    reconnected = v.conn is not None and v.conn != v.baseline_conn
-    return reconnected and terms.boot_query is None
+    since = v.baseline_conn if v.baseline_conn is not None else v.copies[0].conn
+    unnoticed = v.conn is not None and v.conn != since and BOOT not in v.baselines
+    return v.booted or unnoticed
 
 
-def _unless_booted(terms: Terms, back: Readback, v: View, verdict: Verdict) -> Step | Verdict:
+def _unless_booted(back: Readback, v: View, verdict: Verdict) -> Step | Verdict:
     """Compare the boot count of before the baseline with the one after the verify."""
-    if back.durable or terms.boot_query is None or v.number is not None:
+    if back.durable or v.number is not None or BOOT not in v.baselines:
         return verdict
-    if not v.boot_after_known:
+    if v.boot_after is None:
         return Read(BOOT, Why.VERIFY)
-    before = v.baselines.get(BOOT)
-    return verdict if before is not None and before == v.boot_after else Verdict.UNCLEAR
+    return verdict if v.baselines[BOOT] == v.boot_after else Verdict.UNCLEAR

@@ -19,6 +19,7 @@ from agent.evidence import (
     NotSent,
     Person,
     Reading,
+    Record,
     Sent,
     Spent,
     TakenUp,
@@ -44,13 +45,20 @@ class Look:
 
 @dataclass(slots=True)
 class Number:
-    """One number that was drawn for the command: its copies, and the connection whose session it belongs to."""
+    """One number that was drawn for the command: its copies, and the connection whose session it belongs to.
+
+    What has been learnt of it beside the replies (WIRE.md 4.6): `shown` is the device's record of this very number,
+    `turned_away` says that its only copy met no session, `unused` that the session ended before the number was used.
+    """
 
     session: int
     seq: int
     digest: int
     life: Connected
     copies: int = 0
+    shown: Record | None = None
+    turned_away: bool = False
+    unused: bool = False
 
 
 @dataclass(slots=True)
@@ -59,7 +67,8 @@ class View:
 
     `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
     connection. `conn` is the open connection, None when there is none. `readings` are those of the read-back since the
-    last copy.
+    last copy; a failed reading of the boot count is among them, because it leaves the look before it unproven.
+    `earlier_open`: a number before the newest may have been executed.
     """
 
     connected: Connected | None = None
@@ -81,7 +90,6 @@ class View:
     baseline_conn: int | None = None
     readings: list[Look] = field(default_factory=list)
     boot_after: str | None = None
-    boot_after_known: bool = False
     owes_answer: bool = False
     booted: bool = False
     waited_s: float = 0.0
@@ -111,9 +119,9 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 _reading(v, fact)
             case Deferred():
                 v.deferred_s += fact.waited_s
+                v.owes_answer = True
             case BadSession():
-                v.bad_session = fact
-                v.hello_since_bad_session = False
+                _bad_session(v, fact)
             case NotSent():
                 v.opening_failed = fact
                 v.conn = None
@@ -121,7 +129,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 v.settles_lost += 1
                 v.settle_lost_here = True
             case Booted():
-                v.booted = True
+                v.booted = v.booted or bool(v.baselines or v.copies)
             case Waited():
                 v.waited_s += fact.seconds
                 v.waits += 1
@@ -142,14 +150,32 @@ def _connected(v: View, fact: Connected) -> None:
     v.settle_lost_here = False
     v.owes_answer = False
     v.hello_since_bad_session = v.bad_session is not None
+    if v.number is not None:
+        _record_shown(v, v.number, fact)
+
+
+def _record_shown(v: View, n: Number, seen: Connected) -> None:
+    """What the device's record says of a number; that it was not used only once its session has ended (WIRE.md 4.6)."""
+    last = (seen.record.session, seen.record.seq) if seen.record is not None else None
+    if last == (n.session, n.seq):
+        n.shown = seen.record
+    elif v.bad_session is not None and (seen.durable or seen.boot == n.life.boot):
+        as_opened = n.seq == 1 and seen.record == n.life.opening
+        n.unused = n.unused or as_opened or last == (n.session, n.seq - 1)
+
+
+def _bad_session(v: View, fact: BadSession) -> None:
+    v.bad_session = fact
+    v.hello_since_bad_session = False
+    if v.number is not None and v.number.copies == 1 and fact.to == "cmd":
+        v.number.turned_away = True
 
 
 def _sent(v: View, fact: Sent) -> None:
     if fact.session is not None and fact.digest is not None and v.connected is not None:
         if v.number is None or (v.number.session, v.number.seq) != (fact.session, fact.seq):
             if v.number is not None:
-                never_ran = v.bad_session is not None and v.bad_session.to == "cmd" and v.number.copies == 1
-                v.earlier_open = v.earlier_open or not never_ran
+                v.earlier_open = v.earlier_open or not (v.number.turned_away or v.number.unused)
             v.number = Number(fact.session, fact.seq, fact.digest, v.connected)
             v.numbers += 1
             v.word = None
@@ -157,7 +183,7 @@ def _sent(v: View, fact: Sent) -> None:
         v.number.copies += 1
     v.copies.append(fact)
     v.readings.clear()
-    v.boot_after_known = False
+    v.boot_after = None
     v.waited_s = 0.0
 
 
@@ -167,9 +193,8 @@ def _reading(v: View, fact: Reading) -> None:
     if fact.why is Why.BASELINE:
         v.baselines[fact.setting] = fact.value
         v.baseline_conn = fact.conn
-    elif fact.setting == BOOT:
+    elif fact.setting == BOOT and fact.value is not None:
         v.boot_after = fact.value
-        v.boot_after_known = True
     else:
         v.readings.append(Look(fact.value, fact.conn, v.waits, v.waited_s))
 
@@ -184,7 +209,9 @@ def _taken_up(v: View, fact: TakenUp) -> None:
     v.hello_since_bad_session = False
     if not v.copies:
         v.baselines.clear()
+        v.baseline_conn = None
+        v.booted = False
     v.readings.clear()
-    v.boot_after_known = False
+    v.boot_after = None
     v.waited_s = 0.0
     v.given_up = None if fact.resend else "nobody asks for it any more"

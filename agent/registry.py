@@ -82,7 +82,10 @@ class Registry:
         return int(known[0][0]) if known else None
 
     def claim(self, url: str, unit: int, serial: str | None) -> Lease:
-        """Take the lease of the device at this address. Raises Held, StoreError."""
+        """Take the lease of the device at this address. Raises Held, StoreError.
+
+        A second claim within one process is refused like any other: two tasks would draw the same numbers.
+        """
         device = self.lookup(url, unit, serial)
 
         def write(cursor: Cursor) -> Lease:
@@ -104,14 +107,12 @@ class Registry:
             raise LeaseLost("the device was merged with another one; try again")
         counter, number, session, boot, last_seq, opening, opened_by, holder_text, since, expires = row
         before = Holder.from_json(holder_text) if holder_text else None
-        seized = False
-        others = before is not None and expires is not None and before.instance != self._me.instance
-        if before is not None and others and not is_gone(before, self._me):
-            margin = timedelta(seconds=0 if before.host == self._me.host else SKEW_S)
-            if self._clock.utc() < moment(expires) + margin:
+        lapsed = False
+        if before is not None and expires is not None and not is_gone(before, self._me):
+            lapsed = self._has_lapsed(before, expires)
+            if not lapsed:
                 raise Held(before, since)
-            seized = True
-        if seized or (before is not None and before.agent != self._me.agent):
+        if lapsed or (before is not None and before.agent != self._me.agent):
             counter, session = counter + 1, None
         now = self._clock.utc()
         cursor.execute(
@@ -131,6 +132,10 @@ class Registry:
         if session is not None:
             kept = Session(session, boot, last_seq, _record(opening), opened_by == self._me.instance)
         return Lease(device, counter, kept, number, self._clock.now_s())
+
+    def _has_lapsed(self, holder: Holder, expires: str) -> bool:
+        margin = timedelta(seconds=0 if holder.host == self._me.host else SKEW_S)
+        return self._clock.utc() >= moment(expires) + margin
 
     def hold(self, cursor: Cursor, lease: Lease) -> None:
         """Inside a write: show the lease, and renew it. Raises LeaseLost."""
@@ -285,12 +290,14 @@ class Registry:
         )
 
     def holder_of(self, device: int) -> Holder | None:
-        """Who holds the device now; None where it is free or its holder is gone."""
-        rows = self._db.read("SELECT holder FROM device WHERE id = ? AND expires_utc IS NOT NULL", (device,))
-        if not rows or not rows[0][0]:
+        """Who holds the device now; None where it is free, or its holder is gone or has let the lease lapse."""
+        rows = self._db.read(
+            "SELECT holder, expires_utc FROM device WHERE id = ? AND expires_utc IS NOT NULL", (device,)
+        )
+        if not rows:
             return None
         holder = Holder.from_json(rows[0][0])
-        return None if is_gone(holder, self._me) else holder
+        return None if is_gone(holder, self._me) or self._has_lapsed(holder, rows[0][1]) else holder
 
 
 def _wrong(url: str, model: str, serial: str, first: str) -> WrongDevice:

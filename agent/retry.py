@@ -38,25 +38,29 @@ async def again_after(
     """
     import tenacity  # 33 ms; most commands never get here
 
-    last = [first]
+    last = first
 
-    def remember(state: "tenacity.RetryCallState") -> None:
-        failure = state.outcome.exception() if state.outcome is not None else None
-        if isinstance(failure, Exception):
-            last[0] = failure
+    async def unless_given_up() -> T:
+        nonlocal last
+        if give_up():
+            raise last
+        try:
+            return await attempt()
+        except on as failure:
+            last = failure
+            raise
 
-    waits = tenacity.wait_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S, exp_base=2, min=0)
     if attempts_max <= 1 or give_up():
         raise first
     await sleep(FIRST_WAIT_S)
     retrying = tenacity.AsyncRetrying(
         stop=lambda state: state.attempt_number >= attempts_max - 1 or give_up(),
-        wait=waits,
+        wait=tenacity.wait_exponential(multiplier=2 * FIRST_WAIT_S, max=LONGEST_WAIT_S, exp_base=2, min=0),
         retry=tenacity.retry_if_exception_type(on),
         sleep=sleep,
-        after=remember,
+        after=tenacity.after_nothing,
         before=tenacity.before_nothing,
         before_sleep=None,
         reraise=True,
     )
-    return await retrying(attempt)
+    return await retrying(unless_given_up)

@@ -18,7 +18,7 @@ from agent.links.link import Link, Unreachable
 from agent.links.tcp import open_tcp
 from agent.narrate import Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
-from agent.processes import this_process
+from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
 from agent.registry import Held, Lease, Registry, WrongDevice
 from agent.settings import Settings
@@ -90,6 +90,7 @@ class Service:
         trace: bool = False,
         clock: Clock | None = None,
         dial: Callable[[Target], Awaitable[Link]] | None = None,
+        holder: Holder | None = None,
     ) -> None:
         """Open the store. Raises StoreError.
 
@@ -99,10 +100,11 @@ class Service:
             trace: log the bytes too.
             clock: another clock, for tests.
             dial: another way to open links, for tests.
+            holder: another process to stand for, for tests.
         """
         self.clock = clock or Clock()
         self.database: SqliteDatabase = open_database(settings.home)
-        self.holder = this_process(settings.agent)
+        self.holder = holder or this_process(settings.agent)
         self.registry = Registry(self.database, self.holder, self.clock)
         self.journal = Journal(self.database, self.registry, self.clock)
         self.log = LogWriter(settings.home / LOG_FILE, echo=echo)
@@ -131,7 +133,7 @@ class Service:
             return _unrecorded(operation, Cause.HELD, str(held))
         except StoreError as problem:
             return _unrecorded(operation, Cause.STORE, str(problem))
-        station = self._station(target, lease)
+        station = self.station(target, lease)
         try:
             return await self._send(station, operation)
         except StoreError as problem:
@@ -189,7 +191,7 @@ class Service:
 
     async def get(self, target: Target, queries: list[str]) -> list[str | None]:
         """The raw answers to queries. Raises Unreachable, WrongDevice, DialectMissing, StoreError."""
-        station = self._station(target, None)
+        station = self.station(target, None)
         try:
             fact = await station.connect(Session.NONE, 1)
             if isinstance(fact, NotSent):
@@ -200,7 +202,7 @@ class Service:
 
     async def probe(self, target: Target) -> Probe:
         """Who answers at the target. Raises Unreachable, DialectMissing, StoreError."""
-        station = self._station(target, None)
+        station = self.station(target, None)
         try:
             hello = await station.reach()
             started_s = self.clock.now_s()
@@ -217,7 +219,7 @@ class Service:
     async def take_over(self, target: Target, reason: str) -> Probe:
         """Make a device ours that another store has used. Raises Held, Unreachable, WrongDevice, StoreError."""
         lease = self.registry.claim(target.url, target.unit, target.serial)
-        station = self._station(target, lease)
+        station = self.station(target, lease)
         try:
             hello = await station.reach()
             station.check_identity(hello)
@@ -247,7 +249,7 @@ class Service:
     async def check(self, target: Target, entry: Entry) -> Result:
         """Gather evidence about one operation. Raises Held, DialectMissing, StoreError."""
         lease = self.registry.claim(target.url, target.unit, target.serial)
-        station = self._station(target, lease)
+        station = self.station(target, lease)
         try:
             return await settle(self.executor, self.journal, station, entry)
         finally:
@@ -283,7 +285,8 @@ class Service:
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
-    def _station(self, target: Target, lease: Lease | None) -> LsqStation:
+    def station(self, target: Target, lease: Lease | None) -> LsqStation:
+        """A station for a target. Raises DialectMissing."""
         if target.dialect != "lsq":
             raise DialectMissing(f"equipment of dialect '{target.dialect}' is not supported by this version")
         return LsqStation(

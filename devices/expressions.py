@@ -157,8 +157,6 @@ class _Parser:
         if self.next.text not in ("+", "-"):
             return self.atom()
         sign = self.take()
-        if self.next.text in ("+", "-"):
-            raise self.unexpected()
         return _Node("negative" if sign.text == "-" else "positive", sign.column, (self.atom(),))
 
     def atom(self) -> _Node:

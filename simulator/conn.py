@@ -64,15 +64,12 @@ class Conn:
         self.number = number
         self.outbox = Outbox(sink)
         self.hung_up = False
-        self._ended = False
         self._hang_up = hang_up
         self._arrived = arrived
         self._block = bytearray()
 
     def feed(self, data: bytes) -> None:
         """Bytes from the peer, in any pieces."""
-        if self.hung_up or self._ended:
-            return
         *whole, rest = data.split(b"\0")
         for part in whole:
             block = bytes(self._block) + part + b"\0"
@@ -86,15 +83,12 @@ class Conn:
 
     def closed(self) -> None:
         """The peer is gone; what it sent before still counts. May be called again, and after a hang-up."""
-        if not self._ended and not self.hung_up:
-            self._ended = True
-            self.outbox.close()
-            self._arrived(self, None)
+        self.outbox.close()
+        self._arrived(self, None)
 
     def end(self) -> None:
         """The device ends the connection: nothing more goes out, nothing that still comes in is heard."""
         if not self.hung_up:
             self.hung_up = True
             self.outbox.close()
-            if not self._ended:
-                self._hang_up()
+            self._hang_up()

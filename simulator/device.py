@@ -152,6 +152,11 @@ class SimulatedDevice:
         """Why input was dropped unanswered since the last boot."""
         return self._responder.dropped
 
+    @property
+    def connected(self) -> int:
+        """How many connections are open."""
+        return len(self._conns)
+
     def values(self) -> dict[str, int]:
         """Every value of the machine by name."""
         return self._effects.values()
@@ -160,7 +165,6 @@ class SimulatedDevice:
         """A new connection: `sink` takes the device's bytes, `hang_up` hears that the device ended it."""
         self.counts["connections"] += 1
         conn = Conn(self.counts["connections"], sink, hang_up, self._arrived)
-        conn.outbox.hold(self._inbox.frozen)
         self._conns[conn.number] = conn
         self._responder.connected(conn.number)
         return conn
@@ -260,10 +264,7 @@ class SimulatedDevice:
         self._perform(actions, message)
 
     def _perform(self, actions: Iterable[Action], message: _Message) -> None:
-        responder = self._responder
         for action in actions:
-            if self._responder is not responder:
-                return  # booted on the way
             match action:
                 case Store(memory=memory):
                     self._effects.store(memory)

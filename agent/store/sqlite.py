@@ -1,14 +1,16 @@
 """How does the store survive a power cut? SQLite in WAL mode with `synchronous=FULL`, one flush per batch of writes.
 
-A write that raises `Refused` must not have changed anything; every other error rolls the whole batch back and reaches
-everybody in it as StoreError.
+A write that raises `Refused` is undone alone and leaves the others of its batch as they are. Every other error undoes
+the whole batch and reaches everybody in it: what SQLite says as StoreError, a bug as itself.
 """
 
 import asyncio
+import fcntl
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -77,10 +79,13 @@ class SqliteDatabase:
         try:
             cursor = self._db.execute("BEGIN IMMEDIATE")
             for write in writes:
+                cursor.execute("SAVEPOINT one_write")
                 try:
                     outcomes.append(write(cursor))
                 except Refused as refusal:
+                    cursor.execute("ROLLBACK TO one_write")
                     outcomes.append(refusal)
+                cursor.execute("RELEASE one_write")
             self._db.execute("COMMIT")
         except sqlite3.Error as problem:
             self._roll_back()
@@ -92,11 +97,10 @@ class SqliteDatabase:
         return outcomes
 
     def _roll_back(self) -> None:
-        if self._db.in_transaction:
-            try:
-                self._db.execute("ROLLBACK")
-            except sqlite3.Error:
-                return  # SQLite rolls back itself after a full disk or an I/O error
+        with suppress(
+            sqlite3.Error
+        ):  # SQLite has rolled back itself after a full disk, an I/O error or a close
+            self._db.execute("ROLLBACK")
 
     def _error(self, what: str, problem: sqlite3.Error) -> StoreError:
         return StoreError(f"the journal {self._path} cannot be {what}: {problem}")
@@ -107,15 +111,15 @@ def open_database(home: Path) -> SqliteDatabase:
     path = home / FILE_NAME
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fresh = not path.exists()
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=True)
     except (OSError, sqlite3.Error) as problem:
         raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem
-    database = SqliteDatabase(connection, path)
     try:
-        _prepare(connection, path)
-        if fresh:
-            _make_durable(path)
+        connection.execute("PRAGMA synchronous=FULL")
+        connection.execute("PRAGMA foreign_keys=ON")
+        if not _is_current(connection, path):
+            with _alone(home):
+                _migrate(connection, path)
     except sqlite3.DatabaseError as problem:
         connection.close()
         hint = ""
@@ -128,24 +132,41 @@ def open_database(home: Path) -> SqliteDatabase:
     except StoreError:
         connection.close()
         raise
-    return database
+    return SqliteDatabase(connection, path)
 
 
-def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == VERSION:
-        return
+def _is_current(connection: sqlite3.Connection, path: Path) -> bool:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
         raise StoreError(
             f"the journal {path} was written by a newer ackonce (schema {version}, this one knows {VERSION}); "
             "use that version"
         )
+    return version == VERSION
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Keep other processes out while the file is made, and make its name as durable as its content.
+
+    SQLite alone cannot do the first: two processes that switch one file to WAL wait for each other until both give up.
+    """
+    folder = os.open(home, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    if _is_current(connection, path):
+        return  # another process was first
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
         for migration in MIGRATIONS[version:]:
             for statement in migration:
                 connection.execute(statement)
@@ -156,15 +177,6 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
     except sqlite3.Error:
-        if connection.in_transaction:
+        with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
-
-
-def _make_durable(path: Path) -> None:
-    """The file's name must survive a power cut as well as its content."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

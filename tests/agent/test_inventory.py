@@ -143,8 +143,10 @@ ONE = "devices: {a: {url: 'tcp://h:1'}}\n"
         (
             "devices: {a b: {url: 'tcp://h:1'}}\n",
             [
-                "1:11: 'a b' cannot be a device's name. "
-                "A name has no blanks, none of *?[]:,= and does not begin with @ or -"
+                (
+                    "1:11: 'a b' cannot be a device's name. "
+                    "A name has no blanks, none of *?[]:,= and does not begin with @ or -"
+                )
             ],
         ),
         ("devices: {a: }\n", ["1:13: 'a' must be a mapping (key: value), not empty."]),

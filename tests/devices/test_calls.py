@@ -37,6 +37,7 @@ PROFILE = Profile(
             Argument("feed", "int", min=Decimal(1)),
         ),
         command("MODE", "MODE {mode}", Argument("mode", "enum(AUTO, MAN)")),
+        command("TURN", "TURN {angle}", Argument("angle", "int", Decimal(1), step="5")),
         command("RELAY", "RELAY {on:d}", Argument("on", "bool")),
         command("FLIP", None, Argument("channel", "int", max=Decimal(8))),
     ),
@@ -48,6 +49,8 @@ PROFILE = Profile(
     [
         ("SET interval 030", "SET interval", {"value": "30"}, "SET interval 30"),
         ("SET interval value=30", "SET interval", {"value": "30"}, "SET interval 30"),
+        ("SET interval 3600", "SET interval", {"value": "3600"}, "SET interval 3600"),
+        ("TURN 11", "TURN", {"angle": "11"}, "TURN 11"),
         ("ADJUST offset +5", "ADJUST offset", {"delta": "5"}, "ADJUST offset +5"),
         ("ADJUST offset 5", "ADJUST offset", {"delta": "5"}, "ADJUST offset +5"),
         ("ADJUST offset -5", "ADJUST offset", {"delta": "-5"}, "ADJUST offset -5"),
@@ -91,6 +94,7 @@ def test_words_and_their_text(words: str, name: str, args: dict[str, str], text:
         ("FLIP 9", "FLIP: channel must be at most 8, not 9"),
         ("MOVE 1.001 5", "MOVE: x goes in steps of 0.005, 1.001 lies between"),
         ("MOVE 1.005 5", "MOVE: 1.005 is finer than the format '.2f' of 'x' can carry"),
+        ("TURN 10", "TURN: angle goes in steps of 5, 10 lies between"),
         ("MODE auto", "MODE: mode is not one of AUTO, MAN: 'auto'. Did you mean 'AUTO'?"),
     ],
 )

@@ -27,6 +27,7 @@ numbers = st.decimals(-1000, 1000, places=3)
         ("decimal", "29.97", "0.5", "30"),
         ("decimal", "0.15", "0.05", "0.15"),
         ("decimal", "12.4", "1.0", "12"),
+        ("decimal", "12.4", "10", "12"),
         ("bool", "ON", None, "true"),
         ("bool", "0", None, "false"),
         ("text", "  two words ", None, "two words"),

@@ -19,6 +19,7 @@ from simulator.cli import app
 from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from simulator.fault_kinds import Fault
+from simulator.state import Saved, StateFile
 from tests.simulator.bench import ADJUST
 
 PATIENCE_S = 20.0
@@ -95,6 +96,22 @@ def test_port_in_use_is_named() -> None:
         code, out, err = invoke("--for", "0", "--tcp", address)
     assert (code, out) == (7, [])
     assert err[0].startswith(f"ackonce: Cannot listen on {address}: ")
+
+
+def test_refusing_disk_stops_the_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An oracle that can no longer write ends with exit 1 and the cause."""
+
+    def full(_file: StateFile, _saved: Saved) -> None:
+        raise OSError(28, "No space left on device")
+
+    def listening(*_: object, **__: object) -> None:
+        monkeypatch.setattr(StateFile, "save", full)
+        os.kill(os.getpid(), signal.SIGHUP)
+
+    monkeypatch.setattr(report, "announce", listening)
+    code, out, err = invoke("--for", "10", "--state", str(tmp_path / "state"))
+    assert (code, out) == (1, [])
+    assert err[-1].startswith("ackonce: Stopped: state or ledger cannot be written: ")
 
 
 def test_help_explains_every_fault() -> None:

@@ -6,7 +6,8 @@ import itertools
 import pytest
 
 from protocol.native.codes import Status, Type
-from protocol.native.frame import digest
+from protocol.native.frame import decode, digest
+from protocol.native.messages import CommandReply
 from simulator.faults import Fault
 from tests.simulator.bench import ADJUST, Client, bench
 
@@ -277,6 +278,31 @@ def test_cut_ends_the_connection_after_the_effect() -> None:
     assert bench(scenario, "cmd 1: cut").ledger.count(ADJUST) == 1
 
 
+def test_cut_loses_what_was_sent_behind() -> None:
+    """A second command in the same piece of bytes goes down with the connection."""
+
+    async def scenario(client: Client) -> None:
+        session = await client.open()
+        first = client.requester.command(session, 1, 1, ADJUST)
+        assert await client.ask(first + client.requester.command(session, 2, 1, "BEEP"), CommandReply) is None
+        assert client.device.connected == 0
+
+    device = bench(scenario, "cmd 1: cut")
+    assert [entry.text for entry in device.ledger.entries] == [ADJUST]
+
+
+def test_a_higher_open_ends_the_other_connections() -> None:
+    """A takeover cuts the old agent off before its own session is announced."""
+
+    async def scenario(client: Client) -> None:
+        await client.open()
+        other = Client(client.device)
+        await other.open()
+        assert (client.cut, other.cut, client.device.connected) == (True, False, 1)
+
+    bench(scenario)
+
+
 def test_cut_before_ends_the_connection_without_effect() -> None:
     """The request is lost with its connection; the repeat is the first to run."""
 
@@ -409,6 +435,11 @@ def test_foreign_replies_stand_in_front_and_carry_other_values() -> None:
         assert reply is not None
         assert reply.text == "15"
         assert client.ignored() == ["foreign", "foreign"]
+        unit, other_session, own = map(decode, client.pieces[-1][1].split(b"\0")[:3])
+        assert (unit.unit, unit.session, unit.seq) == (2, own.session, own.seq)
+        assert (other_session.unit, other_session.seq) == (1, own.seq)
+        assert other_session.session != own.session
+        assert unit.payload == other_session.payload != own.payload
         assert await client.read() == "15"
         assert (await client.hello()) is not None
 
@@ -433,14 +464,25 @@ def test_stale_reply_is_the_answer_before_this_one() -> None:
     async def scenario(client: Client) -> None:
         session = await client.open()
         await client.command(session, 1)
-        before = client.pieces[-1][1]
+        before = client.pieces[-1][1].removeprefix(client.device.copies[0].data)
         reply = await client.command(session, 2)
         assert reply is not None
         assert reply.text == "20"
         assert client.pieces[-1][1].startswith(before)
-        assert client.ignored() == ["late"]
+        assert client.ignored() == ["echo", "late"]
 
-    bench(scenario, "cmd 2: stale_reply")
+    bench(scenario, "cmd 1: echo; cmd 2: stale_reply")
+
+
+def test_what_stands_in_front_comes_also_without_the_ack() -> None:
+    """An echo needs no answer behind it."""
+
+    async def scenario(client: Client) -> None:
+        session = await client.open()
+        assert await client.command(session, 1) is None
+        assert client.pieces[-1][1] == client.device.copies[0].data
+
+    bench(scenario, "cmd 1: echo, drop_ack")
 
 
 def test_faults_hold_for_every_kind_of_message() -> None:
@@ -496,7 +538,8 @@ def test_junk_and_strangers_are_dropped_without_an_answer() -> None:
         session = await client.open()
         client.conn.feed(b"\0\0noise\0")
         client.conn.feed(b"\x01" * 5_000)
-        client.conn.feed(b"\0")
+        assert client.device.dropped["too long"] == 1  # given up before it ends
+        client.conn.feed(b"\0" + client.requester.hello(1).replace(b"\x01\x01", b"\x01\x81", 1))
         client.requester.unit = 2
         client.conn.feed(client.requester.command(session, 1, 1, ADJUST))
         client.requester.unit = 1
@@ -504,7 +547,7 @@ def test_junk_and_strangers_are_dropped_without_an_answer() -> None:
         assert await client.command(session, 1) is not None
 
     device = bench(scenario, "cmd 1: echo")
-    assert device.counts[Fault.ECHO] == 1
+    assert (device.counts["cmd"], len(device.copies), device.counts[Fault.ECHO]) == (1, 1, 1)
     assert device.dropped.total() >= 3
 
 

@@ -129,6 +129,18 @@ def test_boot_ends_a_freeze_and_loses_what_had_piled_up() -> None:
     assert bench(scenario, "cmd 1: freeze 50").ledger.entries == ()
 
 
+def test_boot_loses_copies_that_were_still_under_way() -> None:
+    """A late copy dies with the connection that the boot ended, although the session lives on."""
+
+    async def scenario(client: Client) -> None:
+        session = await client.open()
+        assert await client.command(session, 1, timeout_s=0.5) is None
+        client.device.reboot()
+        await asyncio.sleep(5)
+
+    assert bench(scenario, "cmd 1: late_request 1.5", tier=2).ledger.entries == ()
+
+
 def test_boot_falls_back_to_durable_values() -> None:
     """The counter starts again, boots counts, the offset stays."""
 

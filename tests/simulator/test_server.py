@@ -68,6 +68,13 @@ def test_session_outlives_its_connection() -> None:
         assert await reader.read() == b""
         reader, writer = await dial()
         requester = Requester()
+        writer.write(requester.hello(1))
+        await ask(reader, requester)
+        writer.close()
+        while device.connected:
+            await asyncio.wait_for(reader.read(), PATIENCE_S)
+        reader, writer = await dial()
+        requester = Requester()
         writer.write(requester.command(opened.session, 1, 2, ADJUST))
         reply = await ask(reader, requester)
         assert isinstance(reply, CommandReply)

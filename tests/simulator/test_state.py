@@ -42,6 +42,17 @@ def test_load_gives_what_was_saved(tmp_path: Path, saved: Saved) -> None:
     assert file.load() == saved
 
 
+def test_save_replaces_the_file_as_a_whole(tmp_path: Path) -> None:
+    """Whoever has the old file open still reads all of it: it is replaced, never rewritten."""
+    file = StateFile(tmp_path / "state")
+    file.save(FULL)
+    before = file.path.read_text()
+    with file.path.open() as old:
+        file.save(Saved(Memory.blank(2), {}, None))
+        assert old.read() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
 @pytest.mark.parametrize("cut", range(0, 200, 7))
 def test_damaged_files_are_refused_by_name(tmp_path: Path, cut: int) -> None:
     """A file cut anywhere is no state, and is left as it is."""

@@ -1,0 +1,129 @@
+"""What was sent and heard? `ackonce log` prints the records, and waits for more with `--follow`.
+
+It reads a file and nothing else, so it neither loads nor opens what commands for devices need: it starts at once.
+A person ends `--follow` with Ctrl-C, silently and with exit 130 as from `tail -f`; a reader that goes away, such as
+`head`, ends it with exit 0.
+"""
+
+import os
+import select
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agent.cli import output
+from agent.cli.exit_codes import Exit
+from agent.cli.options import Common, command
+from agent.cli.places import log_path, settings_of
+from devices.problems import UsageProblem
+from logs import reader
+from logs.events import Event, Level, dated, human
+from logs.place import previous_path
+
+PAUSE_MS = 200
+"""How long `--follow` waits before it looks again."""
+
+OPS_SHOWN_MAX = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "log")(log)
+
+
+def log(
+    common: Common,
+    device: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this device.")] = None,
+    seq: Annotated[int | None, typer.Option(metavar="N", help="Only of this sequence number.")] = None,
+    op: Annotated[
+        str | None, typer.Option(metavar="OP", help="Only of this operation; a unique beginning will do.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Not older than 10m, 2h, or 2026-11-29T22:48Z.")
+    ] = None,
+    level: Annotated[
+        Level | None, typer.Option(case_sensitive=False, help="At least this urgent; INFO, with -v DEBUG.")
+    ] = None,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more; Ctrl-C ends it.")] = False,
+    plain: Annotated[bool, typer.Option("--plain", help="Without time and device in front.")] = False,
+) -> None:
+    """Print the record of what was sent and heard, oldest first."""
+    if plain and common.json:
+        raise UsageProblem("--plain and --json exclude each other", "Give one of them")
+    path = log_path(settings_of(common))
+    try:
+        whole_op = _whole_op(path, op) if op is not None else None
+        source = partial(reader.follow, wait=_pause) if follow else reader.read
+        records = source(
+            path,
+            device=device,
+            seq=seq,
+            op=whole_op,
+            since=_moment(since) if since is not None else None,
+            level=level or ("DEBUG" if common.verbose else "INFO"),
+        )
+        if not common.quiet and not path.exists() and not previous_path(path).exists():
+            output.say(f"There is no log yet: {path}")
+        for event in _readable(records, path):
+            output.put(_line(event, common, plain=plain))
+    except KeyboardInterrupt:
+        raise typer.Exit(Exit.INTERRUPTED) from None
+    except BrokenPipeError:
+        raise typer.Exit(Exit.OK) from None
+    if records.skipped and not common.quiet:
+        output.say(f"Lines that are no records, skipped: {records.skipped} ({path})")
+
+
+def _line(event: Event, common: Common, *, plain: bool) -> str:
+    if common.json:
+        return event.to_json()
+    if plain:
+        return human(event)
+    shows_bytes = common.verbose > 1 and event.bytes is not None
+    return f"{dated(event)} | {event.bytes}" if shows_bytes else dated(event)
+
+
+def _whole_op(path: Path, beginning: str) -> str:
+    """The one operation in the log whose id is, or begins with, `beginning`, whatever its case."""
+    folded = beginning.casefold()
+    records = _readable(reader.read(path), path)
+    ops = {event.op for event in records if event.op is not None and event.op.casefold().startswith(folded)}
+    exact = {op for op in ops if op.casefold() == folded}
+    if len(exact or ops) == 1:
+        return (exact or ops).pop()
+    if not ops:
+        raise UsageProblem(f"no operation in {path} begins with '{beginning}'", "See: ackonce log --json")
+    some = ", ".join(sorted(ops)[:OPS_SHOWN_MAX])
+    raise UsageProblem(f"{len(ops)} operations begin with '{beginning}'", f"Such as {some}")
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return reader.parse_since(text, datetime.now(UTC))
+    except ValueError as problem:
+        raise UsageProblem(f"--since: {problem}") from None
+
+
+def _readable(records: reader.Records, path: Path) -> Iterator[Event]:
+    """The records; a log that cannot be read ends the run. Failures of whoever prints them are not caught here."""
+    try:
+        yield from records
+    except OSError as problem:
+        output.fail(Exit.FILE, f"the log {path} cannot be read: {problem.strerror or problem}")
+
+
+def _pause() -> bool:
+    """Wait before the next look; False as soon as whoever reads our output has gone."""
+    poller = select.poll()
+    poller.register(sys.stdout.fileno(), 0)  # 0: nothing but errors and hang-ups
+    return not poller.poll(PAUSE_MS)
+
+
+def _forget_stdout() -> None:
+    """Let what is still buffered go nowhere, so that the interpreter does not complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,192 @@
+"""What can the executor report after each step of the policy?
+
+The game of one operation: the policy moves by a step, the world answers with facts. `answers` lists every kind of answer
+that a step can have, `intrusions` what may come in from outside between two steps, each at most once per game. Nothing
+is asserted here. A position is a list of facts; `Setup` fixes the rest.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent import policy, reckoning
+from agent.evidence import (
+    NOP_DIGEST,
+    Acked,
+    BadSession,
+    Booted,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    GiveUp,
+    Nakked,
+    NotSent,
+    Owner,
+    Reading,
+    Record,
+    Sent,
+    Spent,
+    TakenUp,
+    Unanswered,
+    Unknown,
+    Waited,
+    Why,
+)
+from agent.operation import Cause, Numbering, Terms
+from agent.reckoning import BOOT, View
+from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+
+BASELINE, WANTED, STRANGE = "10", "15", "99"
+"""The values of a setting: before, as expected after the command, and neither."""
+
+DIGEST = 0x4C9F0E6B
+FIRST_BOOT = 7
+KEPT = (0x70001, 5)
+"""The number of the first copy in a session that goes on."""
+OPENED = (0x70002, 1)
+"""The number of the first copy in a session that was opened for it."""
+AS_OPENED = Record(0x60001, 9, 1, 0)
+"""The record that OPENED showed."""
+
+Facts = Sequence[Evidence]
+
+
+@dataclass(frozen=True, slots=True)
+class Brain:
+    """The code under test; mutants bring their own."""
+
+    next_step: Callable[[Terms, Facts], Step] = policy.next_step
+    reckon: Callable[[Facts], View] = reckoning.reckon
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """One command on one kind of equipment. `durable`: tier 2. `kept`: the session existed before the command."""
+
+    name: str
+    terms: Terms
+    durable: bool = False
+    kept: bool = False
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the equipment numbers its commands."""
+        return self.terms.numbering is Numbering.LSQ1
+
+
+def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
+    """Every answer that the step can have, each as the facts that the executor would add. None to `Finish`."""
+    match step:
+        case Connect():
+            yield from _to_connect(setup, facts, step)
+        case Send():
+            yield from _to_send(setup, facts, step)
+        case Settle():
+            yield from (
+                (fact,)
+                for fact in (
+                    Burnt(),
+                    BadSession("nop", _boot(facts)),
+                    *(Spent(Owner.OURS, status) for status in (0, 1, 4)),
+                    Spent(Owner.OTHER),
+                    Unanswered("settle"),
+                )
+            )
+        case Read():
+            yield from _to_read(facts, step)
+        case Wait(seconds=seconds):
+            yield (Waited(seconds),)
+
+
+def intrusions(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
+    """What may come from outside instead: giving up, being taken up again, a start of the device; each at most once."""
+    ended = isinstance(step, Finish)
+    kinds = {type(fact) for fact in facts}
+    taken = {fact.resend for fact in facts if isinstance(fact, TakenUp)}
+    if not ended and GiveUp not in kinds:
+        yield (GiveUp("Ctrl-C"),)
+    if not ended and Booted not in kinds and not setup.numbered and Connected in kinds:
+        yield (Booted(_conn(facts)),)
+    for resend in {True, False} - taken:
+        yield (TakenUp(resend),)
+        if isinstance(step, Send):
+            yield (_drawn(setup, facts, step), TakenUp(resend))
+
+
+def _to_connect(setup: Setup, facts: Facts, step: Connect) -> Iterator[tuple[Evidence, ...]]:
+    quiet = (Waited(step.quiesce_s),) if step.quiesce_s > 0 else ()
+    yield (*quiet, NotSent(Cause.UNREACHABLE, "refused"))
+    conn = _conn(facts) + 1
+    if not setup.numbered:
+        yield (*quiet, Connected(conn))
+        return
+    copy = _last_copy(facts)
+    boot = _boot(facts)
+    if copy is None or copy.session is None:
+        session, opening = (KEPT[0], None) if setup.kept else (OPENED[0], AS_OPENED)
+        yield (*quiet, Connected(conn, boot, session, AS_OPENED, opening, setup.durable))
+        return
+    for now in {boot, FIRST_BOOT + 1}:
+        for record in _records(copy.session, copy.seq):
+            fresh = step.session is Session.FRESH
+            session = copy.session + 1 if fresh else None
+            yield (*quiet, Connected(conn, now, session, record, record if fresh else None, setup.durable))
+
+
+def _records(session: int, seq: int) -> Iterator[Record | None]:
+    """What HELLO and OPENED can show after a copy with this number."""
+    yield AS_OPENED
+    yield from (Record(session, seq, DIGEST, status) for status in (0, 1, 4))
+    yield Record(session, seq, NOP_DIGEST, 0)
+    yield Record(session, seq, 2, 0)
+    if seq > 1:
+        yield Record(session, seq - 1, 3, 0)
+    yield Record(session + 0x100, 1, 4, 0)
+    yield None
+
+
+def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence, ...]]:
+    sent = _drawn(setup, facts, step)
+    words: list[Evidence] = [Acked(step.attempt, False, None), Nakked(step.attempt, "no")]
+    words += [Unknown("silence"), Unknown("lost")]
+    if step.attempt > 1 and setup.numbered:
+        words.append(Acked(step.attempt, True, None))
+    if setup.numbered:
+        words.append(BadSession("cmd", _boot(facts)))
+        words += [Spent(Owner.OURS, 4), Spent(Owner.NOP, 0), Spent(Owner.OTHER)]
+    words.append(Deferred("in_progress", setup.terms.busy_max_s / 2))
+    yield from ((sent, word) for word in words)
+
+
+def _to_read(facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
+    values: tuple[str | None, ...] = (BASELINE, None)
+    if step.setting == BOOT:
+        values = ("1", None) if step.why is Why.BASELINE else ("1", "2", None)
+    elif step.why is Why.VERIFY:
+        values = (BASELINE, WANTED, STRANGE, None)
+    yield from ((Reading(step.setting, value, _conn(facts), step.why),) for value in values)
+
+
+def _drawn(setup: Setup, facts: Facts, step: Send) -> Sent:
+    """The copy as the station draws it: a new number is the next of the connection's session."""
+    if not setup.numbered:
+        return Sent(step.attempt, _conn(facts), step.text, 0)
+    number = step.number
+    if number is None:
+        life = next(fact for fact in reversed(facts) if isinstance(fact, Connected))
+        session = life.session or 0
+        number = KEPT if session == KEPT[0] and setup.kept else (session, 1)
+    return Sent(step.attempt, _conn(facts), step.text, number[1], number[0], DIGEST)
+
+
+def _conn(facts: Facts) -> int:
+    return next((fact.conn for fact in reversed(facts) if isinstance(fact, Connected)), 0)
+
+
+def _boot(facts: Facts) -> int:
+    boots = (fact.boot for fact in reversed(facts) if isinstance(fact, Connected))
+    return next((boot for boot in boots if boot is not None), FIRST_BOOT)
+
+
+def _last_copy(facts: Facts) -> Sent | None:
+    return next((fact for fact in reversed(facts) if isinstance(fact, Sent)), None)

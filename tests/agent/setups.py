@@ -1,0 +1,106 @@
+"""Which commands on which equipment do the tests of the policy play? Plain tables."""
+
+from dataclasses import replace
+
+from agent.operation import AbsoluteForm, Numbering, Readback, Terms
+from devices.kinds import Policy
+from tests.agent.game import Setup
+
+SETTLE_S, LATE_S, BUSY_S = 0.25, 5.0, 60.0
+
+ADJUST = Terms(
+    policy=Policy.RESEND,
+    idempotent=False,
+    numbering=Numbering.LSQ1,
+    text="ADJUST offset +5",
+    args={"delta": "5"},
+    types={"delta": "int", "offset": "int", "value": "int"},
+    queries={"offset": "GET offset"},
+    late_max_s=LATE_S,
+    busy_max_s=BUSY_S,
+)
+SET = replace(ADJUST, idempotent=True, text="SET offset 15", args={"value": "15"})
+
+OFFSET = Readback("offset", "int", "before + delta", step="1", min="-100", max="100", durable=True)
+TARGET = replace(OFFSET, expect="value")
+FORM = AbsoluteForm("SET offset {value}", "value", "int", "before + delta", min="-100", max="100")
+
+
+def unnumbered(policy: Policy, *, durable: bool, boot_query: bool = False, settle_s: float = 0.0) -> Terms:
+    """A cumulative command for equipment without numbers under get-verify or read-then-set."""
+    return replace(
+        ADJUST,
+        policy=policy,
+        numbering=Numbering.NONE,
+        readback=replace(OFFSET, durable=durable),
+        form=FORM if policy is Policy.READ_THEN_SET else None,
+        boot_query="GET boots" if boot_query else None,
+        settle_s=settle_s,
+    )
+
+
+def _lsq(attempts_max: int) -> list[Setup]:
+    commands = {
+        "cumulative": ADJUST,
+        "cumulative no-retry": replace(ADJUST, policy=Policy.NO_RETRY),
+        "cumulative get-verify": replace(ADJUST, policy=Policy.GET_VERIFY, readback=OFFSET),
+        "idempotent": SET,
+        "idempotent durable read-back": replace(SET, readback=TARGET),
+        "idempotent volatile read-back": replace(SET, readback=replace(TARGET, durable=False)),
+    }
+    return [
+        Setup(
+            f"LSQ1 tier {2 if durable else 1} {name}, {'kept' if kept else 'opened'}, {attempts_max} attempts",
+            replace(terms, attempts_max=attempts_max),
+            durable,
+            kept,
+        )
+        for name, terms in commands.items()
+        for durable in (False, True)
+        for kept in (False, True)
+    ]
+
+
+def _plain(attempts_max: int) -> list[Setup]:
+    verify, form = Policy.GET_VERIFY, Policy.READ_THEN_SET
+    target = replace(SET, numbering=Numbering.NONE, readback=TARGET)
+    unstated = unnumbered(verify, durable=True)
+    commands = {
+        "no-retry": replace(ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE),
+        "resend": replace(SET, numbering=Numbering.NONE),
+        "resend, durable read-back": target,
+        "resend, volatile read-back": replace(target, readback=replace(TARGET, durable=False)),
+        "resend, volatile read-back, boot count": replace(
+            target, readback=replace(TARGET, durable=False), boot_query="GET boots"
+        ),
+        "resend, settled read-back": replace(target, settle_s=SETTLE_S),
+        "get-verify durable": unnumbered(verify, durable=True),
+        "get-verify durable, settled": unnumbered(verify, durable=True, settle_s=SETTLE_S),
+        "get-verify volatile": unnumbered(verify, durable=False),
+        "get-verify volatile, boot count": unnumbered(verify, durable=False, boot_query=True),
+        "get-verify, nak may follow the effect": replace(
+            unnumbered(verify, durable=True), nak_may_follow_effect=True
+        ),
+        "get-verify, stops not stated": replace(
+            unstated, readback=replace(OFFSET, min=None, max=None, durable=True)
+        ),
+        "read-then-set durable": unnumbered(form, durable=True),
+        "read-then-set volatile, boot count": unnumbered(form, durable=False, boot_query=True),
+    }
+    return [
+        Setup(
+            f"{name}{', serial' if serial else ''}, {attempts_max} attempts",
+            replace(terms, attempts_max=attempts_max, survives_reopen=serial),
+        )
+        for name, terms in commands.items()
+        for serial in (False, True)
+    ]
+
+
+SETUPS = [setup for attempts_max in (1, 2, 3) for setup in (*_lsq(attempts_max), *_plain(attempts_max))]
+"""Every setup that is played to the end."""
+
+
+def setup_named(name: str) -> Setup:
+    """The setup of that name. Raises StopIteration where there is none."""
+    return next(setup for setup in SETUPS if setup.name == name)

@@ -1,0 +1,20 @@
+"""What the tests of the command line share."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.project import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Project:
+    """An empty project folder, apart from whatever this machine's user has configured."""
+    for name in [name for name in os.environ if name.startswith("ACKONCE_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ACKONCE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return Project(folder, tmp_path / "home", capsys)
