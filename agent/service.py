@@ -6,11 +6,11 @@ back. What is typed, asked and printed is not its business.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.address import parse_url
 from agent.clock import Clock
 from agent.deadlines import Deadlines
-from agent.dialects.lsq import Expected, LsqStation, Patience
 from agent.evidence import NotSent, Person
 from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
@@ -28,8 +28,11 @@ from agent.store.sqlite import SqliteDatabase, open_database
 from logs.events import Event, EventName
 from logs.text import bytes_text
 from logs.writer import LogWriter
-from protocol.native.messages import HelloReply
-from protocol.native.requester import Ignored
+
+if TYPE_CHECKING:
+    from agent.dialects.lsq import LsqStation
+    from protocol.native.messages import HelloReply
+    from protocol.native.requester import Ignored
 
 LOG_FILE = "log.jsonl"
 CONNECT_MIN_S = 2.0
@@ -74,7 +77,7 @@ class Report:
 class Probe:
     """Who answered, and how fast."""
 
-    hello: HelloReply
+    hello: "HelloReply"
     round_trip_s: float
     problem: str | None = None
 
@@ -142,7 +145,7 @@ class Service:
             station.close()
             self._release(lease)
 
-    async def _send(self, station: LsqStation, operation: Operation) -> Report:
+    async def _send(self, station: "LsqStation", operation: Operation) -> Report:
         lease = station.lease
         if not self.registry.is_met(lease):
             # An address never met may lead to a device that we know: ask before the journal is consulted.
@@ -176,7 +179,7 @@ class Service:
         self.in_hand = case = Case(operation)
         return Report(operation, await self.executor.run(station, case))
 
-    async def _not_sent(self, station: LsqStation, operation: Operation, fact: NotSent) -> Report:
+    async def _not_sent(self, station: "LsqStation", operation: Operation, fact: NotSent) -> Report:
         case = Case(operation)
         stamp = self.clock.stamp()
         case.note(None, fact, stamp)
@@ -285,10 +288,12 @@ class Service:
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
-    def station(self, target: Target, lease: Lease | None) -> LsqStation:
+    def station(self, target: Target, lease: Lease | None) -> "LsqStation":
         """A station for a target. Raises DialectMissing."""
         if target.dialect != "lsq":
             raise DialectMissing(f"equipment of dialect '{target.dialect}' is not supported by this version")
+        from agent.dialects.lsq import Expected, LsqStation, Patience  # brings the codec: 40 ms
+
         return LsqStation(
             lease,
             self.registry,
@@ -308,7 +313,7 @@ class Service:
         except StoreError:
             return  # the lease lapses by itself, and at once when this process ends
 
-    def _tell_ignored(self, target: Target, ignored: Ignored) -> None:
+    def _tell_ignored(self, target: Target, ignored: "Ignored") -> None:
         if ignored.why == "late" and ignored.text.startswith("CMD"):
             self.log.write(self._event(target.name, None, name="late_ack", attempt=ignored.attempt))
         else:

@@ -241,14 +241,3 @@ class Profile:
             if command.name == name:
                 return command
         raise KeyError(name)
-
-    def target_argument(self, command: Command) -> Argument:
-        """Return the argument of the command's absolute form that takes the target, the one not shared.
-
-        KeyError if the command has no absolute form.
-        """
-        if command.absolute_form is None:
-            raise KeyError(command.name)
-        own = {argument.name for argument in command.args}
-        form = self.command(command.absolute_form.command)
-        return next(argument for argument in form.args if argument.name not in own)

@@ -227,7 +227,7 @@ class _Builder:
 
     def _scalar(self, node: ScalarNode) -> object:
         text = self._text(node)
-        if node.style is not None or node.tag == _STR:
+        if node.tag == _STR:
             return text
         if text in _NULL:
             return None

@@ -33,7 +33,8 @@ def register(app: typer.Typer) -> None:
 def devices(common: Common) -> None:
     """List the inventory."""
     from agent.cli.device_table import show_devices
-    from agent.cli.targets import inventory_of, settings_of
+    from agent.cli.places import settings_of
+    from agent.cli.targets import inventory_of
 
     settings = settings_of(common)
     show_devices(common, settings, inventory_of(settings))
@@ -50,23 +51,17 @@ def explain(
 ) -> None:
     """Say which policy a command gets, why, and what each loss would lead to. Sends nothing."""
     from agent.cli.explain_text import show_explanation
-    from agent.cli.send import choose_policy
-    from agent.cli.targets import choose_targets, settings_of
-    from agent.order import terms_for
+    from agent.cli.orders import choose_policy, terms_of
+    from agent.cli.places import settings_of
+    from agent.cli.targets import choose_targets
     from devices.catalog import resolve
 
     for chosen in choose_targets(settings_of(common), [target], profile):
         call = resolve(chosen.profile, words)
         choice = choose_policy(chosen, call, policy)
-        terms = terms_for(
-            chosen.profile,
-            call,
-            choice.policy,
-            reply_s=chosen.target.timeout_s,
-            attempts=chosen.target.attempts,
-            survives_reopen=not chosen.target.url.startswith("tcp:"),
+        show_explanation(
+            common, chosen.device.name, chosen.profile, call, choice, terms_of(chosen, call, choice)
         )
-        show_explanation(common, chosen.device.name, chosen.profile, call, choice, terms)
 
 
 def get(
@@ -76,8 +71,9 @@ def get(
     profile: ProfileName = None,
 ) -> None:
     """Read settings."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import choose_targets, settings_of
+    from agent.cli.targets import choose_targets
 
     settings = settings_of(common)
     chosen = choose_targets(settings, [target], profile)
@@ -98,6 +94,9 @@ def _check_settings(chosen: "Chosen", names: list[str]) -> None:
             raise UsageProblem(f"{chosen.profile.name} has no setting '{name}'", hint)
         if setting.read is None:
             raise UsageProblem(f"the profile {chosen.profile.name} does not say how to read '{name}'")
+
+
+_GET_COLUMNS = ("device", "setting", "value", "unit")
 
 
 async def _get_all(
@@ -135,10 +134,10 @@ async def _get_all(
                 codes.append(Exit.NOT_SENT)
             rows.append((each.device.name, setting.name, value, setting.unit))
     if common.json:
-        for device, name, value, unit in rows:
-            output.put_json({"device": device, "setting": name, "value": value, "unit": unit})
+        for row in rows:
+            output.put_json(dict(zip(_GET_COLUMNS, row, strict=True)))
     else:
-        output.put_table(("device", "setting", "value", "unit"), rows)
+        output.put_table(_GET_COLUMNS, rows)
     return codes
 
 
@@ -151,8 +150,9 @@ def probe(
     ] = False,
 ) -> None:
     """Ask devices who they are; with --take-over also make them ours."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import choose_targets, settings_of
+    from agent.cli.targets import choose_targets
 
     if take_over and not common.reason:
         raise UsageProblem(

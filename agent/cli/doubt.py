@@ -33,8 +33,8 @@ def register(app: typer.Typer) -> None:
 
 def list_doubts(common: Common) -> None:
     """List what is in doubt, in all devices of this store."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import settings_of
     from agent.cli.wording import CUT_OFF, doubt_json
 
     async def work(service: "Service") -> list["Entry"]:
@@ -64,8 +64,8 @@ def list_doubts(common: Common) -> None:
 
 def show(common: Common, op: Op) -> None:
     """Tell the story of one operation: what was sent, what was learnt, what would tell."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import settings_of
     from agent.cli.wording import doubt_json
     from agent.narrate import Narrator
     from logs.events import human
@@ -112,9 +112,9 @@ def check(
     ] = None,
 ) -> None:
     """Ask the device what became of an operation. Nothing is sent again."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import settings_of
-    from agent.cli.wording import operation_json
+    from agent.cli.wording import exit_code, operation_json
     from agent.operation import Outcome
     from agent.registry import Held
     from agent.service import DialectMissing
@@ -146,7 +146,7 @@ def check(
             "Still in doubt. Look at the equipment, then: "
             f"ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
         )
-    raise typer.Exit(exit_codes.of(result))
+    raise typer.Exit(exit_code(result))
 
 
 def resolve(
@@ -157,8 +157,8 @@ def resolve(
     ] = None,
 ) -> None:
     """Settle a doubt by a person's word. Wants --reason; never asks."""
+    from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import settings_of
     from agent.cli.wording import operation_json
     from agent.operation import Outcome
     from agent.registry import Held

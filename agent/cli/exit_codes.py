@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from enum import IntEnum
 
-from agent.operation import Cause, Outcome, Result
-
 
 class Exit(IntEnum):
     """Exit codes of every command."""
@@ -34,33 +32,11 @@ _PRECEDENCE = (
     Exit.OK,
 )
 
-_BY_OUTCOME = {
-    Outcome.APPLIED: Exit.OK,
-    Outcome.UNCHANGED: Exit.OK,
-    Outcome.REFUSED: Exit.REFUSED,
-    Outcome.NOT_APPLIED: Exit.REFUSED,
-    Outcome.IN_DOUBT: Exit.IN_DOUBT,
-}
-
-_BY_CAUSE = {
-    Cause.HELD: Exit.HELD,
-    Cause.FOREIGN: Exit.HELD,
-    Cause.DOUBT: Exit.NOT_ALL_DONE,
-    Cause.INTERRUPTED: Exit.INTERRUPTED,
-}
-
 EPILOG = (
     "Exit codes: 0 all true on the devices · 1 refused or not applied · 2 usage · 3 a file is invalid · 4 not allowed "
     "(needs --yes) · 5 in doubt · 6 not all done · 7 nothing was sent · 8 somebody else holds the device · "
     "70 internal error · 130 interrupted"
 )
-
-
-def of(result: Result) -> Exit:
-    """The exit code of one operation's word."""
-    if result.outcome is Outcome.NOT_SENT:
-        return _BY_CAUSE.get(result.cause or Cause.UNREACHABLE, Exit.NOT_SENT)
-    return _BY_OUTCOME[result.outcome]
 
 
 def worst(codes: Iterable[Exit]) -> Exit:

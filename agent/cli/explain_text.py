@@ -6,6 +6,7 @@ from typing import Any
 from agent.cli import exit_codes, output
 from agent.cli.foresee import Course, foresee
 from agent.cli.options import Common
+from agent.cli.wording import exit_code
 from agent.operation import Numbering, Outcome, Result, Terms
 from devices.catalog import Call, Choice
 from devices.kinds import Kind
@@ -116,7 +117,7 @@ def _row(course: Course) -> tuple[str, str, str]:
 
 
 def _exit(course: Course) -> exit_codes.Exit:
-    return exit_codes.of(Result(course.outcome, course.proof, course.why, course.cause))
+    return exit_code(Result(course.outcome, course.proof, course.why, course.cause))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

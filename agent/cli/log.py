@@ -74,6 +74,7 @@ def log(
     except KeyboardInterrupt:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
+        _forget_stdout()
         raise typer.Exit(Exit.OK) from None
     if records.skipped and not common.quiet:
         output.say(f"Lines that are no records, skipped: {records.skipped} ({path})")

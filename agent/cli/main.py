@@ -4,6 +4,7 @@ Each command ends with a documented exit code. Whatever nobody expected becomes 
 traceback at the user.
 """
 
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,13 +18,24 @@ from agent.cli.options import TAKES_VALUE
 from devices.problems import FileProblems, UsageProblem
 
 GROUPS = ("doubt", "profile", "simulate")
+_MODULES = {
+    "send": "send",
+    "get": "device_commands",
+    "explain": "device_commands",
+    "probe": "device_commands",
+    "devices": "device_commands",
+    "doubt": "doubt",
+    "log": "log",
+    "profile": "profiles",
+    "demo": "demo",
+    "version": "version",
+}
+"""The module of `agent.cli` that registers each command: only the one that is asked for is loaded."""
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # typer does not export its own click's base
 
 
-def build(argv: Sequence[str]) -> typer.Typer:
-    """The whole command line; commands from outside are looked up only when one of them, or help, is wanted."""
-    from agent.cli import device_commands, doubt, log, profiles, send, version
-
+def build(verb: str) -> typer.Typer:
+    """The command line as far as a verb needs it: all of it for help, mistakes and commands from outside."""
     app = typer.Typer(
         add_completion=False,
         rich_markup_mode=None,
@@ -36,9 +48,10 @@ def build(argv: Sequence[str]) -> typer.Typer:
     def ackonce() -> None:
         """Configure field equipment: no command takes effect twice, and nothing untrue is said."""
 
-    for module in (send, device_commands, doubt, log, profiles, version):
-        module.register(app)
-    if not argv or argv[0] in ("--help", "simulate"):
+    wanted = [_MODULES[verb]] if verb in _MODULES else dict.fromkeys(_MODULES.values())
+    for name in wanted:
+        importlib.import_module(f"agent.cli.{name}").register(app)
+    if verb not in _MODULES:
         from importlib.metadata import entry_points
 
         for point in entry_points(group="ackonce.commands"):
@@ -69,7 +82,7 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     words = verb_first(argv)
     try:
-        code = build(words)(words, prog_name="ackonce", standalone_mode=False)
+        code = build(words[0] if words else "")(words, prog_name="ackonce", standalone_mode=False)
     except typer.Exit as end:
         code = end.exit_code
     except (UsageProblem, FileProblems) as problem:
@@ -127,3 +140,7 @@ def _report(bug: Exception) -> Exit:
     output.say(f"ackonce: internal error ({type(bug).__name__}: {bug}). {where}.")
     output.say("Commands that had left are in the journal: ackonce doubt list")
     return Exit.INTERNAL
+
+
+if __name__ == "__main__":
+    main()

@@ -100,7 +100,7 @@ def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[CommandFu
         signature = inspect.Signature([p.replace(kind=keyword) for p in (*own, *_COMMON)])
         with_common.__signature__ = signature  # type: ignore[attr-defined]
         with_common.__annotations__ = {p.name: p.annotation for p in (*own, *_COMMON)}
-        del with_common.__wrapped__  # type: ignore[attr-defined]
+        del with_common.__wrapped__
         app.command(name, **settings)(with_common)
         return function
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from agent.cli.targets import Chosen
     from agent.operation import Operation
     from agent.service import Report, Service
-    from agent.settings import Settings
-    from devices.catalog import Call, Choice
 
 ASKED = frozenset({"relative", "toggle", "trigger", "reset"})
 """Kinds that ask before they are sent (CLI.md 1)."""
@@ -45,14 +43,28 @@ def send(
     confirm: Annotated[str | None, typer.Option(metavar="NAME", help="Confirms what --yes does not.")] = None,
 ) -> None:
     """Send one command of the catalog, e.g. `ackonce send pump-7 ADJUST offset +5`."""
+    from agent.cli.orders import order_for
+    from agent.cli.places import settings_of
     from agent.cli.running import Abandoned, run_agent
-    from agent.cli.targets import choose_targets, settings_of
+    from agent.cli.targets import choose_targets
     from agent.store.database import StoreError
 
     _refuse_unknown_options(words, raw=raw)
     settings = settings_of(common)
     orders = [
-        _order(common, settings, chosen, words, raw=raw, policy=policy, key=key, attempts=attempts)
+        (
+            chosen,
+            order_for(
+                settings,
+                chosen,
+                words,
+                raw=raw,
+                policy=policy,
+                key=key,
+                attempts=attempts,
+                reason=common.reason,
+            ),
+        )
         for chosen in choose_targets(settings, [target], profile)
     ]
     _ask(common, target, orders, confirm)
@@ -71,74 +83,6 @@ def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:
     for word in words:
         if word.startswith("--") and not raw:
             raise UsageProblem(f"no such option: {word}", "Try: ackonce send --help")
-
-
-def _order(
-    common: Common,
-    settings: "Settings",
-    chosen: "Chosen",
-    words: Sequence[str],
-    *,
-    raw: bool,
-    policy: str | None,
-    key: str | None,
-    attempts: int | None,
-) -> tuple["Chosen", "Operation"]:
-    """Everything that can be wrong is found here, before any connection."""
-    from ulid import ULID
-
-    from agent.operation import Operation
-    from agent.order import terms_for
-    from devices import catalog
-
-    call = catalog.raw(" ".join(words)) if raw else catalog.resolve(chosen.profile, words)
-    choice = choose_policy(chosen, call, policy)
-    target = chosen.target
-    survives = chosen.device.survives_reopen
-    terms = terms_for(
-        chosen.profile,
-        call,
-        choice.policy,
-        reply_s=target.timeout_s,
-        attempts=attempts or target.attempts,
-        survives_reopen=survives if survives is not None else not target.url.startswith("tcp:"),
-    )
-    operation = Operation(
-        op=str(ULID()),
-        device=chosen.device.name,
-        command=_spelled(call),
-        kind=call.command.kind.value,
-        terms=terms,
-        profile=chosen.profile.name,
-        profile_digest=chosen.profile.digest,
-        route=target.url,
-        submitted_by=settings.actor,
-        key=key,
-        reason=common.reason,
-    )
-    return chosen, operation
-
-
-def _spelled(call: "Call") -> str:
-    """The command in one spelling, so that a key meets the same words again however they were typed."""
-    name = call.command.name
-    return call.text if call.text.startswith(name) else " ".join([name, *(value for _, value in call.args)])
-
-
-def choose_policy(chosen: "Chosen", call: "Call", asked: str | None) -> "Choice":
-    """The policy of a call. Raises UsageProblem where the one asked for is unknown or promises less."""
-    from devices.catalog import Policy, PolicyRefused, choose
-
-    wish: Policy | None = None
-    if asked is not None:
-        try:
-            wish = Policy(asked)
-        except ValueError:
-            raise UsageProblem(f"no such policy: {asked}", f"Known: {', '.join(Policy)}") from None
-    try:
-        return choose(chosen.profile, call.command, wish)
-    except PolicyRefused as refused:
-        raise UsageProblem(str(refused)) from None
 
 
 def _ask(
@@ -246,9 +190,9 @@ def _no_store(common: Common, orders: Sequence[tuple["Chosen", "Operation"]], wh
 
 
 def _end(common: Common, orders: Sequence[tuple["Chosen", "Operation"]], reports: Sequence["Report"]) -> Exit:
-    from agent.cli.wording import COLUMNS, advice, row
+    from agent.cli.wording import COLUMNS, advice, exit_code, row
 
-    codes = [exit_codes.of(report.result) for report in reports]
+    codes = [exit_code(report.result) for report in reports]
     if len(reports) < len(orders):
         codes.append(Exit.NOT_ALL_DONE)
     if not common.json:

@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cli.options import Common
+from agent.cli.patience import silence_s
 from agent.cli.places import load_profile
 from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load, select
 from agent.service import Target
 from agent.settings import Settings
 from devices.problems import UsageProblem
 from devices.profile import Profile
-
-REPLY_DEFAULT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +19,6 @@ class Chosen:
     device: Device
     profile: Profile
     target: Target
-
-
-def settings_of(common: Common) -> Settings:
-    """The settings of this run. Raises UsageProblem, FileProblems."""
-    from agent.settings import resolve
-
-    return resolve(project=common.project, inventory=common.inventory, timeout=common.timeout)
 
 
 def inventory_of(settings: Settings) -> Inventory:
@@ -86,14 +77,6 @@ def _from_url(url: str, profile: str | None) -> Device:
 
 
 def _chosen(settings: Settings, device: Device, defaults: Defaults, profile: Profile) -> Chosen:
-    timing = profile.timing
-    waits = (
-        settings.timeout_s,
-        device.timeout_s,
-        timing.reply_s if timing.reply_given else None,
-        defaults.timeout_s,
-        REPLY_DEFAULT_S,
-    )
     target = Target(
         name=device.name,
         url=device.url,
@@ -101,8 +84,8 @@ def _chosen(settings: Settings, device: Device, defaults: Defaults, profile: Pro
         serial=device.serial,
         model=profile.model,
         dialect=profile.dialect,
-        timeout_s=next(wait for wait in waits if wait is not None),
+        timeout_s=silence_s(settings, device, defaults, profile),
         attempts=device.attempts or defaults.attempts or ATTEMPTS_DEFAULT,
-        busy_max_s=timing.busy_max_s,
+        busy_max_s=profile.timing.busy_max_s,
     )
     return Chosen(device, profile, target)

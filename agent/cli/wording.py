@@ -3,11 +3,14 @@
 Every sentence says what happened, whether anything was sent, and what to do next.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from agent.journal import Entry
+from agent.cli.exit_codes import Exit
 from agent.operation import Cause, Operation, Outcome, Result
-from agent.service import Report
+
+if TYPE_CHECKING:
+    from agent.journal import Entry
+    from agent.service import Report
 
 COLUMNS = ("device", "command", "outcome", "evidence", "value", "tries", "time", "message")
 
@@ -19,6 +22,29 @@ _NEXT_BY_CAUSE = {
     Cause.STORE: "Make room or mend the permissions there, then try again.",
     Cause.INTERRUPTED: "Type it again to do it.",
 }
+
+
+_BY_OUTCOME = {
+    Outcome.APPLIED: Exit.OK,
+    Outcome.UNCHANGED: Exit.OK,
+    Outcome.REFUSED: Exit.REFUSED,
+    Outcome.NOT_APPLIED: Exit.REFUSED,
+    Outcome.IN_DOUBT: Exit.IN_DOUBT,
+}
+
+_BY_CAUSE = {
+    Cause.HELD: Exit.HELD,
+    Cause.FOREIGN: Exit.HELD,
+    Cause.DOUBT: Exit.NOT_ALL_DONE,
+    Cause.INTERRUPTED: Exit.INTERRUPTED,
+}
+
+
+def exit_code(result: Result) -> Exit:
+    """The exit code of one operation's word."""
+    if result.outcome is Outcome.NOT_SENT:
+        return _BY_CAUSE.get(result.cause or Cause.UNREACHABLE, Exit.NOT_SENT)
+    return _BY_OUTCOME[result.outcome]
 
 
 def operation_json(operation: Operation, result: Result | None, *, recorded: bool = True) -> dict[str, Any]:
@@ -48,18 +74,18 @@ def operation_json(operation: Operation, result: Result | None, *, recorded: boo
 CUT_OFF = "the process ended before the device's word was known"
 
 
-def report_json(report: Report) -> dict[str, Any]:
+def report_json(report: "Report") -> dict[str, Any]:
     """As `operation_json`, with `skipped` where nothing was done because the key had done it."""
     record = operation_json(report.operation, report.result, recorded=report.recorded)
     return record | ({"skipped": True} if report.skipped else {})
 
 
-def doubt_json(entry: Entry) -> dict[str, Any]:
+def doubt_json(entry: "Entry") -> dict[str, Any]:
     """One doubt: the operation and since when."""
     return operation_json(entry.operation, entry.result) | {"since": entry.created_utc}
 
 
-def row(report: Report) -> tuple[object, ...]:
+def row(report: "Report") -> tuple[object, ...]:
     """One operation as a row under `COLUMNS`."""
     result = report.result
     return (
@@ -74,7 +100,7 @@ def row(report: Report) -> tuple[object, ...]:
     )
 
 
-def advice(report: Report) -> list[str]:
+def advice(report: "Report") -> list[str]:
     """What a person should know beyond the row: whether anything was sent, and what to type next."""
     result, operation = report.result, report.operation
     name = operation.device

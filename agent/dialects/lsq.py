@@ -43,7 +43,7 @@ from protocol.native.requester import Answered, Ignored, Requester, Waiting
 
 REACH_TRIES = 3
 """Connections that are tried until one answers HELLO, in one step."""
-OPEN_TRIES = 3
+OPEN_TRIES = 5
 GATE_TRIES = 3
 SILENCES_MAX = 3
 """How often a harmless request of ours (a read, a number spent before sending) may go unanswered."""

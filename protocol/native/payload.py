@@ -327,6 +327,4 @@ def _split_pstr(data: bytes) -> tuple[str, bytes]:
 
 def _pstr(text: str) -> bytes:
     data = text.encode()
-    if len(data) > PSTR_MAX:
-        raise FrameError("size")
     return bytes((len(data),)) + data

@@ -207,7 +207,6 @@ class Requester:
         if key != self._outstanding:
             self._remember()
         self._outstanding = key
-        self._earlier.pop(key, None)
         data = encode(Frame(key.kind, False, self.unit, attempt, 0, key.session, key.seq, body))
         if self._unsure:
             self._unsure = False
@@ -217,6 +216,7 @@ class Requester:
     def _remember(self) -> None:
         if self._outstanding is None:
             return
+        self._earlier.pop(self._outstanding, None)  # so that it becomes the newest
         self._earlier[self._outstanding] = None
         self._outstanding = None
         if len(self._earlier) > EARLIER_MAX:

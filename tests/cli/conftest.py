@@ -1,10 +1,12 @@
 """What the tests of the command line share."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.cli.bench import Bench
 from tests.cli.project import Project
 
 
@@ -18,3 +20,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     folder = tmp_path / "project"
     folder.mkdir()
     return Project(folder, tmp_path / "home", capsys)
+
+
+@pytest.fixture
+def bench(project: Project, quick_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A project with live devices, and a store in memory."""
+    monkeypatch.setenv("ACKONCE_HOME", str(quick_home / "home"))
+    built = Bench(Project(project.folder, quick_home / "home", project.capsys))
+    yield built
+    built.close()

@@ -12,6 +12,7 @@ devices:
   lost:   {profile: demo/controler, url: "tcp://10.3.0.32:7000"}
   broken: {profile: test/broken, url: "tcp://10.3.0.33:7000"}
   bare:   {url: "tcp://10.3.0.34:7000"}
+  plain:  {profile: test/line, url: "tcp://10.3.0.35:7000"}
 """
 
 
@@ -25,7 +26,7 @@ def _with_inventory(project: Project, text: str = INVENTORY) -> Project:
 def test_rows_stand_in_the_order_of_the_inventory(project: Project) -> None:
     """Each device is one line with all that the inventory, group and line say, in the file's order."""
     rows = [line.split("\t") for line in _with_inventory(project).type("devices").lines]
-    assert [row[0] for row in rows] == ["zulu", "pump-7", "lost", "broken", "bare"]
+    assert [row[0] for row in rows] == ["zulu", "pump-7", "lost", "broken", "bare", "plain"]
     url = "serial:/dev/ttyUSB0?baud=9600"
     assert rows[0] == ["zulu", "test/line", url, "11", "2210417", "meters", "lab north", "0.5 s", "-"]
 
@@ -67,7 +68,7 @@ def _timeouts(project: Project, *options: str) -> dict[str, float]:
 def test_the_timeout_is_the_one_that_commands_would_wait(project: Project) -> None:
     """Device or group first, then the profile's stated reply_s, then the defaults; --timeout beats them all."""
     _with_inventory(project)
-    expected = {"zulu": 0.5, "pump-7": 1.0, "lost": 4.0, "broken": 4.0, "bare": 4.0}
+    expected = {"zulu": 0.5, "pump-7": 1.0, "lost": 4.0, "broken": 4.0, "bare": 4.0, "plain": 4.0}
     assert _timeouts(project) == expected
     assert set(_timeouts(project, "--timeout", "7").values()) == {7.0}
 

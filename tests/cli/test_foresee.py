@@ -114,6 +114,7 @@ def test_a_restart_takes_the_memory_of_numbers_along() -> None:
     courses = _by_name(replace(NUMBERED, policy=Policy.RESEND, readback=None))
     assert courses["restart_before"].outcome is Outcome.IN_DOUBT
     assert courses["restart_after"].outcome is Outcome.IN_DOUBT
+    assert courses["restart_after"].does == ("connects anew",)
     absolute = _by_name(replace(ABSOLUTE, numbering=Numbering.LSQ1))["restart_after"]
     assert absolute.outcome is Outcome.APPLIED
     assert absolute.does[-1] == "sends it again under a new number"
@@ -141,7 +142,8 @@ def test_a_volatile_setting_proves_nothing_over_a_restart() -> None:
     volatile = replace(RELATIVE, readback=replace(OFFSET, durable=False), boot_query="GET boots")
     courses = _by_name(volatile)
     assert courses["restart_after"].outcome is Outcome.IN_DOUBT
-    assert "reads its boot count" in courses["restart_after"].does
+    assert courses["restart_after"].does[-1] == "reads its boot count"
+    assert "lets the line be quiet for 10 s, connects anew" in courses["restart_after"].does
     assert courses["ack_lost"].outcome is Outcome.APPLIED
 
 
@@ -213,6 +215,12 @@ def test_the_imagined_value_is_one_that_can_show_the_effect(
     courses = _by_name(terms)
     assert courses["none"].outcome is Outcome.APPLIED
     assert courses["ack_lost"].proof is Proof.VERIFIED
+
+
+def test_the_imagined_value_leaves_room_for_the_command() -> None:
+    """The foretold device is not at its stop, where even an unchanged reading would be in doubt."""
+    narrow = replace(RELATIVE, readback=replace(OFFSET, min="10", max="15"))
+    assert _by_name(narrow)["command_lost"].outcome is Outcome.APPLIED
 
 
 def test_a_command_that_cannot_be_carried_out_is_foretold_so() -> None:

@@ -212,7 +212,8 @@ def test_a_real_process_follows_until_its_reader_goes(logged: Project) -> None:
     with _started(logged.home, "--follow") as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.readline().decode().strip() == dated(STORY[0])
+        lines = [process.stdout.readline().decode().strip() for _ in SHOWN]
+        assert lines == [dated(event) for event in SHOWN]
         process.stdout.close()
         assert (process.wait(timeout=10), process.stderr.read()) == (0, b"")
 

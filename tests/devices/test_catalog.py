@@ -59,7 +59,7 @@ def offering(
 
 @pytest.mark.parametrize("kind", CUMULATIVE)
 @pytest.mark.parametrize(("dedup", "form", "verify", "others", "chosen", "allowed"), TABLE)
-def test_cumulative_commands(  # noqa: PLR0913, RUF100  # one column each
+def test_cumulative_commands(
     kind: Kind, dedup: bool, form: bool, verify: bool, others: bool, chosen: Policy, allowed: set[Policy]
 ) -> None:
     """The strongest policy that holds is chosen, and only those that hold can be asked for."""

@@ -117,7 +117,7 @@ def test_nothing_to_say_about_a_good_profile(tmp_path: Path) -> None:
         ("{ack: '^OK", "{echo: true, ack: '^COUNT|OK", "", 0, "", ""),
     ],
 )
-def test_findings(  # noqa: PLR0913, RUF100  # one column each
+def test_findings(
     tmp_path: Path, old: str, new: str, level: str, line: int, where: str, message: str
 ) -> None:
     """Each unwise change has one finding with its level, line and consequence; harmless ones have none."""

@@ -159,7 +159,6 @@ def test_every_key_arrives(tmp_path: Path) -> None:
     assert adjust.mode == Mode("mode", "AUTO")
     assert (adjust.ack_means, adjust.nak_may_follow_effect, adjust.execution_s) == ("queued", True, 4.0)
     assert adjust.danger == "moves the arm"
-    assert profile.target_argument(adjust) == value
     confirm = profile.command("SET baud").confirm
     assert confirm is not None
     assert (confirm.at, confirm.read, confirm.expect) == ("?baud={baud}", "GET serial", "ok")
@@ -172,6 +171,7 @@ def test_defaults(tmp_path: Path) -> None:
     profile = loaded(tmp_path, HEAD + BEEP)
     assert profile.timing == Timing(1.0, False, 0.0, 0.0, 0.0, 60.0, None)
     assert profile.line == Line()
+    assert loaded(tmp_path, HEAD + "line: {eol: null, ack: null, nak: null}\n" + BEEP).line == Line(nak=None)
     assert (profile.sequence, profile.identity, profile.boot_read, dict(profile.settings)) == (
         None,
         None,

@@ -91,9 +91,7 @@ def test_only_types_of_the_catalog(kind: str) -> None:
         ("bool", "ON", "1", None, None, True),
     ],
 )
-def test_sameness(  # noqa: PLR0913, RUF100  # one column each
-    kind: str, a: str, b: str, step: str | None, tolerance: str | None, expected: bool
-) -> None:
+def test_sameness(kind: str, a: str, b: str, step: str | None, tolerance: str | None, expected: bool) -> None:
     """Numbers are the same within half a step or the stated tolerance, everything else by its canonical text."""
     assert same(kind, a, b, step, tolerance) is expected
     assert same(kind, b, a, step, tolerance) is expected

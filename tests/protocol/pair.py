@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Hashable
 from typing import Literal
 
-from protocol.native.codes import Status
-from protocol.native.frame import Frame, decode
+from protocol.native.codes import Status, Type
+from protocol.native.frame import Frame, decode, digest, encode
 from protocol.native.messages import HelloReply, OpenReply, Record, Reply
-from protocol.native.payload import parse_reply
+from protocol.native.payload import build_open, parse_reply
 from protocol.native.requester import Answered, Event, Requester
 from protocol.native.responder import (
     Action,
@@ -30,7 +30,30 @@ IDENTITY = Identity("SN-1", "demo", "1.0")
 LONG_TEXT = "x" * 33
 AGENT = 0x0102030405060708
 
+ADJUST = "ADJUST offset +5"
+ADJUST_DIGEST = digest(Type.CMD, ADJUST.encode())
+
 Fault = Literal["pass", "drop", "twice", "bytes", "hold"]
+
+
+def request(kind: Type, session: int, seq: int, payload: bytes = b"", attempt: int = 1) -> bytes:
+    """A request, also one that the agent's side would refuse to write."""
+    return encode(Frame(kind, False, 1, attempt, 0, session, seq, payload))
+
+
+def opening(epoch: int, nonce: int, agent: int = AGENT, attempt: int = 1) -> bytes:
+    """An OPEN, also one that the agent's side would refuse to write."""
+    return request(Type.OPEN, 0, 0, build_open(agent, epoch, nonce), attempt)
+
+
+def reply(kind: Type, session: int, seq: int, payload: bytes, *, attempt: int = 1, flags: int = 0) -> bytes:
+    """The bytes of a reply, put together by hand."""
+    return encode(Frame(kind, True, 1, attempt, flags, session, seq, payload))
+
+
+def never(text: str) -> tuple[Status, str]:
+    """A reader that is not asked."""
+    raise AssertionError(text)
 
 
 class Device:
@@ -69,6 +92,11 @@ class Device:
 
     def connect(self, conn: Hashable) -> None:
         self.responder.connected(conn)
+
+    @property
+    def executed(self) -> list[tuple[int, str]]:
+        """The ledger in short: number and text of what was executed, in order."""
+        return [(execution.seq, execution.text) for execution in self.ledger]
 
     def receive(self, conn: Hashable, data: bytes) -> list[tuple[Hashable, bytes]]:
         """What the device writes because of `data`: (connection, bytes), in order."""
@@ -193,13 +221,13 @@ class Pair:
 
     def record(self) -> Record | None:
         """What HELLO shows as the last number consumed."""
-        reply = self.ask(self.requester.hello(0))
-        assert isinstance(reply, HelloReply)
-        return reply.record
+        hello = self.ask(self.requester.hello(0))
+        assert isinstance(hello, HelloReply)
+        return hello.record
 
     def open(self, epoch: int = 1, nonce: int = 1) -> int:
         """Open a session; its number."""
-        reply = self.ask(self.requester.open(AGENT, epoch, nonce))
-        assert isinstance(reply, OpenReply)
-        assert reply.status is Status.OK
-        return reply.session
+        opened = self.ask(self.requester.open(AGENT, epoch, nonce))
+        assert isinstance(opened, OpenReply)
+        assert opened.status is Status.OK
+        return opened.session

@@ -2,6 +2,7 @@
 
 import random
 import zlib
+from dataclasses import replace
 from itertools import pairwise
 
 import construct
@@ -174,6 +175,14 @@ def test_longest_body(max_body: int) -> None:
         (junk,) = decoder.feed(encode(without_zeros(max_body + 5)))
         assert isinstance(junk, Junk)
     assert decoder.feed(encode(FRAME)) == [FRAME]
+
+
+@pytest.mark.parametrize("max_body", [504, 511])
+def test_longer_body_that_encodes_short(max_body: int) -> None:
+    """A body of one byte too many is refused by its size, also where its encoding is no longer than others."""
+    beyond = replace(FRAME, payload=bytes(max_body + 1 - HEADER_SIZE))
+
+    assert Decoder(max_body).feed(encode(beyond)) == [Junk(encode(beyond)[:-1], "size")]
 
 
 @pytest.mark.parametrize("max_body", [0, 63, 513])

@@ -1,20 +1,24 @@
 """Does the device execute each number once, and say the truth about every other one?
 
-WIRE.md section 3, CMD and NOP, QUERY, READ. Numbers in brackets are the known edge cases of sequence rules.
+WIRE.md section 3, CMD and NOP. Numbers in brackets are the known edge cases of sequence rules.
 """
 
 from dataclasses import replace
 
 import pytest
 
-from protocol.native.codes import CONSUMING, SEQ_MAX, State, Status, Type
-from protocol.native.frame import NOP_DIGEST, REPLAYED, Frame, digest, encode
-from protocol.native.messages import CommandReply, NopReply, QueryReply, ReadReply, Record, Spent
-from protocol.native.responder import Memory, Responder
-from tests.protocol.pair import IDENTITY, LONG_TEXT, Device, Pair
-
-ADJUST = "ADJUST offset +5"
-ADJUST_DIGEST = digest(Type.CMD, ADJUST.encode())
+from protocol.native.codes import SEQ_MAX, State, Status, Type
+from protocol.native.frame import NOP_DIGEST, REPLAYED, digest
+from protocol.native.messages import CommandReply, NopReply, QueryReply, Record, Spent
+from tests.protocol.pair import (
+    ADJUST,
+    ADJUST_DIGEST,
+    LONG_TEXT,
+    Device,
+    Pair,
+    reply,
+    request,
+)
 
 
 @pytest.fixture
@@ -29,21 +33,6 @@ def session(pair: Pair) -> int:
     return pair.open()
 
 
-def executed(device: Device) -> list[tuple[int, str]]:
-    """The ledger: number and text of what was executed, in order."""
-    return [(execution.seq, execution.text) for execution in device.ledger]
-
-
-def request(kind: Type, session: int, seq: int, payload: bytes = b"", attempt: int = 1) -> bytes:
-    """A request that the agent's side would refuse to write."""
-    return encode(Frame(kind, False, 1, attempt, 0, session, seq, payload))
-
-
-def reply(kind: Type, session: int, seq: int, payload: bytes, *, attempt: int = 1, flags: int = 0) -> bytes:
-    """The bytes of a reply, put together by hand."""
-    return encode(Frame(kind, True, 1, attempt, flags, session, seq, payload))
-
-
 def test_repeat_is_answered_from_memory(pair: Pair, session: int) -> None:
     """A repeat is not executed; it gets the stored answer, marked REPLAYED, with its own attempt (1, 9)."""
     first = pair.ask(pair.requester.command(session, 1, 1, ADJUST))
@@ -51,7 +40,7 @@ def test_repeat_is_answered_from_memory(pair: Pair, session: int) -> None:
 
     assert first == CommandReply(Status.OK, 1, False, "15")
     assert second == CommandReply(Status.OK, 2, True, "15")
-    assert executed(pair.device) == [(1, ADJUST)]
+    assert pair.device.executed == [(1, ADJUST)]
 
 
 def test_first_copy_lost(pair: Pair, session: int) -> None:
@@ -59,7 +48,7 @@ def test_first_copy_lost(pair: Pair, session: int) -> None:
     pair.requester.command(session, 1, 1, ADJUST)
 
     assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, False, "15")
-    assert executed(pair.device) == [(1, ADJUST)]
+    assert pair.device.executed == [(1, ADJUST)]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +72,7 @@ def test_stored_bytes_come_again(pair: Pair, session: int, text: str, payload: b
         [("main", reply(Type.CMD, session, 1, payload, attempt=3, flags=REPLAYED))],
         [("main", reply(Type.CMD, session, 1, payload, attempt=255, flags=REPLAYED))],
     ]
-    assert executed(pair.device) == [(1, text)]
+    assert pair.device.executed == [(1, text)]
 
 
 @pytest.mark.parametrize("seq", [0, 1, 4, SEQ_MAX, SEQ_MAX + 1, 0xFFFF])
@@ -96,7 +85,7 @@ def test_neither_last_nor_next(pair: Pair, session: int, seq: int) -> None:
         assert written == [("main", reply(kind, session, seq, b"\x13\x00\x02"))]
 
     assert pair.ask(pair.requester.command(session, 3, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "25")
-    assert [seq for seq, _ in executed(pair.device)] == [1, 2, 3]
+    assert [seq for seq, _ in pair.device.executed] == [1, 2, 3]
 
 
 @pytest.mark.parametrize("seq", [0, 2])
@@ -115,7 +104,7 @@ def test_number_spent_by_another_content(pair: Pair, session: int) -> None:
     answer = pair.ask(pair.requester.command(session, 1, 1, "ADJUST offset +7"))
 
     assert answer == CommandReply(Status.FALSE_RETRY, 1, False, spent=Spent(ADJUST_DIGEST, Status.OK, "15"))
-    assert executed(pair.device) == [(1, ADJUST)]
+    assert pair.device.executed == [(1, ADJUST)]
 
 
 def test_the_same_text_twice_is_executed_twice(pair: Pair, session: int) -> None:
@@ -151,7 +140,7 @@ def test_text_that_is_none(pair: Pair, session: int, payload: bytes) -> None:
 
     assert first == reply(Type.CMD, session, 1, b"\x02" + text)
     assert again == reply(Type.CMD, session, 1, b"\x02" + text, attempt=2, flags=REPLAYED)
-    assert executed(pair.device) == []
+    assert pair.device.executed == []
     assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
 
 
@@ -193,7 +182,7 @@ def test_nop_burns_a_number(pair: Pair, session: int) -> None:
     assert burnt == NopReply(Status.OK, 1, False)
     assert again == NopReply(Status.OK, 2, True)
     assert late == CommandReply(Status.FALSE_RETRY, 1, False, spent=Spent(NOP_DIGEST, Status.OK, ""))
-    assert executed(pair.device) == []
+    assert pair.device.executed == []
     assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
 
 
@@ -206,58 +195,6 @@ def test_nop_learns_what_spent_the_number(pair: Pair, session: int) -> None:
     assert answer == NopReply(Status.FALSE_RETRY, 2, False, spent=Spent(ADJUST_DIGEST, Status.OK, "15"))
 
 
-# While a command runs
-
-
-def test_copy_of_the_running_command(pair: Pair, session: int) -> None:
-    """A copy of what runs is IN_PROGRESS and is not queued; afterwards it is a repeat (11)."""
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-    copy = pair.device.receive("main", request(Type.CMD, session, 1, ADJUST.encode(), attempt=2))
-
-    assert copy == [("main", reply(Type.CMD, session, 1, b"\x10", attempt=2))]
-    assert pair.device.finish(Status.OK, "15") == [("main", reply(Type.CMD, session, 1, b"\x0015"))]
-    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
-    assert executed(pair.device) == [(1, ADJUST)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "seq", "payload"),
-    [
-        (Type.CMD, 2, ADJUST.encode()),
-        (Type.CMD, 2, b"BEEP"),
-        (Type.CMD, 3, ADJUST.encode()),
-        (Type.CMD, 1, ADJUST.encode()),
-        (Type.CMD, 9, b""),
-        (Type.NOP, 2, b""),
-        (Type.NOP, 3, b""),
-    ],
-)
-def test_anything_else_while_one_runs(pair: Pair, session: int, kind: Type, seq: int, payload: bytes) -> None:
-    """Another number or content is BUSY and consumes nothing, whatever it would be otherwise (12, 15)."""
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 2, 1, "ADJUST offset +7"))
-
-    written = pair.device.receive("main", request(kind, session, seq, payload))
-
-    assert written == [("main", reply(kind, session, seq, b"\x11"))]
-    pair.device.finish(Status.OK, "22")
-    pair.device.slow = False
-    assert pair.ask(pair.requester.command(session, 3, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "20")
-
-
-def test_unknown_session_comes_first(pair: Pair, session: int) -> None:
-    """An unknown session is BAD_SESSION with the boot id, also while a command runs and whatever the number."""
-    boot_id = pair.device.responder.boot_id.to_bytes(4, "big")
-    pair.device.slow = True
-    for seq in (0, 1, 0xFFFF):
-        for kind in (Type.CMD, Type.NOP):
-            written = pair.device.receive("main", request(kind, session ^ 1, seq))
-            assert written == [("main", reply(kind, session ^ 1, seq, b"\x12" + boot_id))]
-        pair.send(pair.requester.command(session, 1, 1, ADJUST))
-
-
 def test_session_0_is_never_known() -> None:
     """With no session open, session 0 is as unknown as any (and no number 1 is executed)."""
     pair = Pair()
@@ -266,133 +203,7 @@ def test_session_0_is_never_known() -> None:
     written = pair.device.receive("main", request(Type.CMD, 0, 1, ADJUST.encode()))
 
     assert written == [("main", reply(Type.CMD, 0, 1, b"\x12" + boot_id))]
-    assert executed(pair.device) == []
-
-
-@pytest.mark.parametrize("status", sorted(CONSUMING))
-def test_command_that_takes_its_time(pair: Pair, session: int, status: Status) -> None:
-    """A command ends with any consuming status, INDETERMINATE by the watchdog included; it is stored (22)."""
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-    pair.deliver(pair.device.finish(status, "why"))
-
-    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(status, 2, True, "why")
-    pair.device.slow = False
-    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "15")
-
-
-@pytest.mark.parametrize("status", sorted(set(Status) - CONSUMING))
-def test_no_other_status_ends_a_command(pair: Pair, session: int, status: Status) -> None:
-    """A host that ends a command with a status that consumes nothing is mistaken, and the command goes on."""
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-
-    with pytest.raises(ValueError, match=status.name):
-        pair.device.finish(status)
-    assert pair.device.finish(Status.OK)
-
-
-def test_finish_needs_a_running_command(pair: Pair) -> None:
-    """Ending a command when none runs is the host's mistake."""
-    with pytest.raises(RuntimeError):
-        pair.device.finish(Status.OK)
-
-
-def test_answer_must_fit_a_frame(pair: Pair, session: int) -> None:
-    """The longest text fills max_body; a longer one is the host's mistake, and the command goes on."""
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-
-    with pytest.raises(ValueError, match="fit"):
-        pair.device.finish(Status.OK, "x" * 501)
-    ((_, written),) = pair.device.finish(Status.OK, "x" * 500)
-    assert written == reply(Type.CMD, session, 1, b"\0" + b"x" * 500)
-
-
-def test_answer_goes_where_the_command_came_from(pair: Pair, session: int) -> None:
-    """The end is told to the connection of the starting copy, IN_PROGRESS to the one that asks."""
-    pair.device.connect("other")
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-    copy = pair.device.receive("other", request(Type.CMD, session, 1, ADJUST.encode(), attempt=2))
-
-    assert copy == [("other", reply(Type.CMD, session, 1, b"\x10", attempt=2))]
-    assert pair.device.finish(Status.OK, "15") == [("main", reply(Type.CMD, session, 1, b"\x0015"))]
-
-
-def test_command_outlives_its_connection(pair: Pair, session: int) -> None:
-    """With the starting connection gone the end is told nobody, and stored all the same."""
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-    pair.device.responder.disconnected("main")
-
-    assert pair.device.finish(Status.OK, "15") == []
-    pair.device.connect("main")
-    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
-
-
-# QUERY and READ
-
-
-def test_query_never_consumes(pair: Pair, session: int) -> None:
-    """QUERY says NEVER, RUNNING, DONE or GONE, and the number stays what it was."""
-    query = pair.requester.query
-    assert pair.ask(query(session, 0)) == QueryReply(State.GONE)
-    assert pair.ask(query(session, 1)) == QueryReply(State.NEVER)
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    done = QueryReply(State.DONE, ADJUST_DIGEST, Status.OK, "15")
-    assert pair.ask(query(session, 1)) == done
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 2, 1, ADJUST))
-    assert pair.ask(query(session, 2)) == QueryReply(State.RUNNING)
-    assert pair.ask(query(session, 1)) == done
-    assert pair.ask(query(session, 3)) == QueryReply(State.NEVER)
-    pair.device.finish(Status.OK, "20")
-    assert pair.ask(query(session, 1)) == QueryReply(State.GONE)
-    assert pair.ask(query(session, 0)) == QueryReply(State.GONE)
-    assert pair.ask(query(session, 0xFFFF)) == QueryReply(State.NEVER)
-    assert pair.ask(query(session ^ 1, 2)) == QueryReply(None, boot_id=pair.device.responder.boot_id)
-    assert [seq for seq, _ in executed(pair.device)] == [1, 2]
-
-
-def test_read_has_no_slot(pair: Pair, session: int) -> None:
-    """A READ, with session 0 and its own id, leaves the stored answer of the last command alone (19)."""
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    written = pair.device.receive("main", request(Type.READ, session, 77, b"GET offset"))
-
-    assert written == [("main", reply(Type.READ, 0, 77, b"\x0015"))]
-    assert pair.ask(pair.requester.read(1, "GET mood")) == ReadReply(Status.BAD_COMMAND, "unknown")
-    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
-
-
-def test_read_is_a_barrier_on_its_connection(pair: Pair, session: int) -> None:
-    """A READ behind a command on one connection is answered behind it: BUSY while it runs, else the new value."""
-    pair.device.slow = True
-    command, read = pair.requester.command(session, 1, 1, ADJUST), pair.requester.read(2, "GET offset")
-
-    assert pair.device.receive("main", command + read) == [("main", reply(Type.READ, 0, 2, b"\x11"))]
-    pair.device.finish(*pair.device.execute(ADJUST))
-    assert pair.ask(pair.requester.read(3, "GET offset")) == ReadReply(Status.OK, "15")
-
-
-@pytest.mark.parametrize("payload", [b"", b"\xff"])
-def test_query_text_that_is_none(pair: Pair, payload: bytes) -> None:
-    """An empty or non-UTF-8 query is BAD_COMMAND; nothing is read."""
-    written = pair.device.receive("main", request(Type.READ, 0, 5, payload))
-
-    assert written == [("main", reply(Type.READ, 0, 5, b"\x02empty or no UTF-8"))]
-
-
-@pytest.mark.parametrize("answer", [(Status.MISORDERED, ""), (Status.OK, "x" * 501)])
-def test_reader_must_answer_what_a_read_may(answer: tuple[Status, str]) -> None:
-    """A host's reader that answers with a status or a text that no READ can carry is mistaken."""
-    responder = Responder(
-        IDENTITY, tier=0, memory=Memory.blank(0), boot_id=1, draw=lambda: 1, read=lambda _: answer
-    )
-    responder.connected("main")
-
-    with pytest.raises(ValueError, match=r"query|fit"):
-        responder.receive("main", request(Type.READ, 0, 5, b"GET offset"))
+    assert pair.device.executed == []
 
 
 def test_record_is_the_last_number_consumed(pair: Pair, session: int) -> None:

@@ -122,12 +122,20 @@ def test_sizes_of_the_paper(kind: Type, status: Status) -> None:
             parse_reply(frame_of(kind, bytes((status,)) + bytes(size - 1)))
 
 
-@pytest.mark.parametrize("kind", sorted(set(Type) - {Type.HELLO}))
-def test_illegal_first_byte(kind: Type) -> None:
+#: The first bytes of a reply of each type, by hand from the paper.
+FIRST_BYTES = {
+    Type.OPEN: {0, 17, 21},
+    Type.CMD: {0, 1, 2, 3, 4, 16, 17, 18, 19, 20, 22},
+    Type.READ: {0, 1, 2, 3, 4, 17},
+    Type.NOP: {0, 16, 17, 18, 19, 20},
+    Type.QUERY: {18, 32, 33, 34, 35},
+    Type.CLOSE: {0, 17, 18},
+}
+
+
+@pytest.mark.parametrize(("kind", "legal"), FIRST_BYTES.items())
+def test_illegal_first_byte(kind: Type, legal: set[int]) -> None:
     """A first byte that is no status (of QUERY: no state) of the type makes the reply malformed."""
-    legal = {int(status) for status in LEGAL[kind]}
-    if kind is Type.QUERY:
-        legal |= {int(state) for state in State}
     tails = [bytes(size) for size in (0, 1, 2, 4, 5, 17)]
     for first in range(256):
         frames = [

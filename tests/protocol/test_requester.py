@@ -241,6 +241,17 @@ def test_memory_of_earlier_requests_is_bounded() -> None:
     assert late == [["foreign"]] * 2 + [["late"]] * EARLIER_MAX
 
 
+def test_asking_again_renews_the_memory() -> None:
+    """A request that is asked again counts as the newest, not by its first time."""
+    requester = Requester()
+    again = requester.read(0, "GET offset")
+    for seq in (1, 0, *range(2, EARLIER_MAX + 1)):
+        requester.read(seq, "GET offset")
+    requester.abandon()
+
+    assert whys(requester.receive(answer(again, ReadReply(Status.OK, "1")))) == ["late"]
+
+
 def test_malformed_payload_is_junk() -> None:
     """A reply that fits but has not its shape is junk and does not end the wait."""
     requester = Requester()

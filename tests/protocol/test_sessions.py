@@ -1,29 +1,21 @@
-"""Who may count on a device, and what is left of it after a takeover, a CLOSE or a boot?
+"""Who may count on a device, and what does a takeover or a CLOSE leave?
 
-WIRE.md section 3, Memory, OPEN, Sessions end. Numbers in brackets are the known edge cases of sessions and boots.
+WIRE.md section 3, OPEN, Sessions end. Numbers in brackets are the known edge cases of sessions.
 """
 
 from dataclasses import replace
 
 import pytest
 
-from protocol.native.codes import EPOCH_MAX, Status, Type
-from protocol.native.frame import NOP_DIGEST, Frame, digest, encode
-from protocol.native.memory import LiveMemory, Memory, next_boot_id
-from protocol.native.messages import CloseReply, CommandReply, HelloReply, OpenReply, Record
-from protocol.native.payload import build_open
+from protocol.native.codes import EPOCH_MAX, Status
+from protocol.native.frame import NOP_DIGEST
+from protocol.native.memory import LiveMemory, Memory
+from protocol.native.messages import CloseReply, CommandReply, OpenReply, Record
 from protocol.native.requester import Waiting
-from protocol.native.responder import Execute, HangUp, Identity, Reply, Responder, Slot, Store, boot
-from tests.protocol.pair import AGENT, IDENTITY, Device, Pair
+from protocol.native.responder import HangUp, Reply, Responder, Store
+from tests.protocol.pair import ADJUST, ADJUST_DIGEST, AGENT, IDENTITY, Device, Pair, never, opening
 
-ADJUST = "ADJUST offset +5"
-ADJUST_DIGEST = digest(Type.CMD, ADJUST.encode())
 TIERS = (0, 1, 2)
-
-
-def opening(epoch: int, nonce: int, agent: int = AGENT, attempt: int = 1) -> bytes:
-    """An OPEN, also one that the agent's side would refuse to write."""
-    return encode(Frame(Type.OPEN, False, 1, attempt, 0, 0, 0, build_open(agent, epoch, nonce)))
 
 
 def fenced(pair: Pair, session: int) -> bool:
@@ -31,11 +23,6 @@ def fenced(pair: Pair, session: int) -> bool:
     answer = pair.ask(pair.requester.command(session, 1, 1, ADJUST))
     assert isinstance(answer, CommandReply)
     return answer == CommandReply(Status.BAD_SESSION, 1, False, boot_id=pair.device.responder.boot_id)
-
-
-def never(text: str) -> tuple[Status, str]:
-    """A reader that is not asked."""
-    raise AssertionError(text)
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -176,11 +163,14 @@ def test_half_a_frame_does_not_outlive_its_connection() -> None:
     """What a connection left half received is gone with it (43)."""
     pair = Pair()
     session = pair.open()
-    request = pair.requester.command(session, 1, 1, ADJUST)
-    pair.device.receive("main", request[:9])
+    copy = pair.requester.command(session, 1, 1, ADJUST)
+    pair.device.receive("main", copy[:9])
     pair.reconnect()
 
-    assert pair.device.receive("main", request[9:]) == []
+    assert pair.device.receive("main", copy[9:]) == []
+    pair.device.receive("main", copy[:9])
+    pair.device.connect("main")
+    assert pair.device.receive("main", copy[9:]) == []
     assert pair.device.ledger == []
 
 
@@ -223,159 +213,6 @@ def test_record_is_kept_by_a_takeover(tier: int) -> None:
     assert opened.record == record
     pair.ask(pair.requester.nop(opened.session, 1, 1))
     assert pair.ask_raw(opening(2, 2)) == opened
-
-
-# Boots
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_boot_id_differs_at_every_boot(tier: int) -> None:
-    """Every boot has another id, never 0, even when nothing happened in between (26)."""
-    device = Device(tier)
-    ids = [device.responder.boot_id]
-    for _ in range(50):
-        device.reboot()
-        ids.append(device.responder.boot_id)
-
-    assert len(set(ids)) == 51
-    assert 0 not in ids
-    if tier:
-        assert ids == list(range(ids[0], ids[0] + 51))
-
-
-def test_blank_boot_counter_starts_at_random() -> None:
-    """Two blank devices count boots from different, drawn numbers; the counter wraps past 0."""
-    drawn = iter((5, 0xABCDEF))
-    devices = [boot(IDENTITY, memory=Memory.blank(1), draw=lambda: next(drawn), read=never) for _ in range(2)]
-
-    assert [device.boot_id for device in devices] == [6, 0xABCDF0]
-    assert next_boot_id(0xFFFFFFFF) == 1
-
-
-@pytest.mark.parametrize("tier", [0, 1])
-def test_boot_ends_the_session_below_tier_2(tier: int) -> None:
-    """A retry over a boot is BAD_SESSION with the new boot id, and no record is left (24, 25)."""
-    pair = Pair(Device(tier))
-    session = pair.open()
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    pair.device.reboot()
-    pair.reconnect()
-
-    assert fenced(pair, session)
-    assert pair.record() is None
-    assert len(pair.device.ledger) == 1
-
-
-@pytest.mark.parametrize(
-    ("tier", "status"), [(0, Status.OK), (1, Status.STALE_EPOCH), (2, Status.STALE_EPOCH)]
-)
-def test_epoch_survives_from_tier_1_on(tier: int, status: Status) -> None:
-    """An old epoch after a boot is stale where epochs are kept; tier 0 has forgotten it (35)."""
-    pair = Pair(Device(tier))
-    pair.open(epoch=4)
-    pair.device.reboot()
-    pair.reconnect()
-
-    answer = pair.ask_raw(opening(4, 9))
-    assert isinstance(answer, OpenReply)
-    assert answer.status is status
-
-
-def test_tier_2_answers_a_retry_over_a_boot() -> None:
-    """In tier 2 the session, its numbers, the stored answer and the record survive the boot (39)."""
-    pair = Pair(Device(2))
-    session = pair.open()
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    pair.device.reboot()
-    pair.reconnect()
-
-    assert pair.record() == Record(session, 1, ADJUST_DIGEST, Status.OK)
-    assert pair.ask(pair.requester.command(session, 1, 2, ADJUST)) == CommandReply(Status.OK, 2, True, "15")
-    assert pair.ask(pair.requester.command(session, 2, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "20")
-    pair.ask(pair.requester.close(session, 1))
-    pair.device.reboot()
-    pair.reconnect()
-    assert fenced(pair, session)
-
-
-def test_atomic_tier_2_stores_with_the_effect() -> None:
-    """Execute, then one Store with the final status, then the reply; a cut before leaves the number free."""
-    pair = Pair(Device(2))
-    session = pair.open()
-    pair.device.actions.clear()
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-
-    assert [type(action) for action in pair.device.actions] == [Execute, Store, Reply]
-    assert pair.device.stored.slot == Slot(ADJUST_DIGEST, Status.OK, "15")
-
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 2, 1, ADJUST))
-    pair.device.reboot()
-    pair.reconnect()
-    pair.device.slow = False
-    assert pair.ask(pair.requester.command(session, 2, 2, ADJUST)) == CommandReply(Status.OK, 2, False, "20")
-
-
-def test_tier_2_without_atomic_write_forewarns() -> None:
-    """The record says INDETERMINATE before the effect begins; cut half way, that is what a retry is told (39)."""
-    pair = Pair(Device(2, atomic=False))
-    session = pair.open()
-    pair.device.actions.clear()
-    pair.ask(pair.requester.command(session, 1, 1, ADJUST))
-    assert [type(action) for action in pair.device.actions] == [Store, Execute, Store, Reply]
-
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 2, 1, ADJUST))
-    pair.device.reboot()
-    pair.reconnect()
-
-    assert pair.record() == Record(session, 2, ADJUST_DIGEST, Status.INDETERMINATE)
-    retry = pair.ask(pair.requester.command(session, 2, 2, ADJUST))
-    assert retry == CommandReply(Status.INDETERMINATE, 2, True, "")
-    assert [execution.seq for execution in pair.device.ledger] == [1, 2]
-
-
-@pytest.mark.parametrize("atomic", [True, False])
-def test_tier_2_stores_what_has_no_effect_once(atomic: bool) -> None:
-    """NOP and a text that is none are stored before their answer, in one write."""
-    pair = Pair(Device(2, atomic=atomic))
-    session = pair.open()
-    for seq, kind, payload in ((1, Type.NOP, b""), (2, Type.CMD, b"\xff")):
-        pair.device.actions.clear()
-        pair.device.receive("main", encode(Frame(kind, False, 1, 1, 0, session, seq, payload)))
-        assert [type(action) for action in pair.device.actions] == [Store, Reply]
-        assert pair.device.stored.last == seq
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_what_each_tier_stores(tier: int) -> None:
-    """Tier 0 stores nothing, tier 1 on OPEN only, tier 2 on every change; no more survives than the tier says."""
-    pair = Pair(Device(tier))
-    session = pair.open(epoch=4)
-    pair.ask(pair.requester.nop(session, 1, 1))
-    pair.ask(pair.requester.close(session, 1))
-    boots = pair.device.responder.boot_id if tier else None
-    record = Record(session, 1, NOP_DIGEST, Status.OK) if tier == 2 else None
-
-    assert sum(isinstance(action, Store) for action in pair.device.actions) == (0, 1, 3)[tier]
-    assert pair.device.stored == Memory(tier, boots, 4 if tier else 0, record=record)
-    assert pair.device.responder.memory == pair.device.stored
-
-
-def test_local_reset_lowers_the_epoch() -> None:
-    """Only blank memory lowers the epoch, and sessions of before stay unknown."""
-    pair = Pair()
-    old = pair.open(epoch=9)
-    pair.device.stored = Memory.blank(1)
-    pair.device.reboot()
-    pair.reconnect()
-
-    new = pair.open(epoch=1)
-    assert new != old
-    assert fenced(pair, old)
-
-
-# Session numbers
 
 
 @pytest.mark.parametrize("tier", TIERS)
@@ -430,64 +267,3 @@ def test_tier_0_never_draws_0_nor_the_present_session(drawn: int) -> None:
 
     assert 0 not in sessions
     assert sessions[0] != sessions[1] != sessions[2]
-
-
-# HELLO and what contradicts itself
-
-
-def test_hello_says_who_and_what() -> None:
-    """HELLO needs no session and changes nothing, also while a command runs."""
-    pair = Pair(Device(2, max_body=128))
-    session = pair.open(epoch=3)
-    pair.device.slow = True
-    pair.send(pair.requester.command(session, 1, 1, ADJUST))
-    pair.device.actions.clear()
-
-    hello = pair.ask(pair.requester.hello(9))
-
-    boot_id = pair.device.responder.boot_id
-    assert hello == HelloReply("SN-1", "demo", "1.0", boot_id, 3, 2, 128, 32, None)
-    assert [type(action) for action in pair.device.actions] == [Reply]
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"tier": 3, "memory": Memory.blank(3)},
-        {"tier": 1},
-        {"unit": 0},
-        {"unit": 248},
-        {"max_body": 63},
-        {"max_body": 513},
-        {"max_body": 64, "identity": Identity("s" * 10, "m" * 10, "f" * 7)},
-        {"identity": Identity("s" * 256, "m", "f")},
-        {"max_body": 64, "reply_max": 48},
-        {"reply_max": 256},
-        {"reply_max": -1},
-    ],
-)
-def test_device_that_contradicts_the_paper(changed: dict[str, object]) -> None:
-    """A device whose answers could not be framed, or whose memory is of another tier, is refused."""
-    fitting = {"tier": 2, "memory": Memory.blank(2), "unit": 1, "max_body": 512, "reply_max": 32}
-    arguments = {"identity": IDENTITY, "boot_id": 1, "draw": lambda: 1, "read": never} | fitting | changed
-
-    with pytest.raises(ValueError, match=r"tier|unit|max_body|names"):
-        Responder(**arguments)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"max_body": 64, "identity": Identity("s" * 10, "m" * 10, "f" * 6)},
-        {"max_body": 64, "reply_max": 47},
-        {"reply_max": 255},
-        {"reply_max": 0},
-        {"unit": 247},
-    ],
-)
-def test_device_at_the_limits(changed: dict[str, object]) -> None:
-    """The limits themselves are allowed."""
-    fitting = {"tier": 2, "memory": Memory.blank(2), "unit": 1, "max_body": 512, "reply_max": 32}
-    arguments = {"identity": IDENTITY, "boot_id": 1, "draw": lambda: 1, "read": never} | fitting | changed
-
-    assert Responder(**arguments).session == 0  # type: ignore[arg-type]

@@ -50,6 +50,9 @@ def test_closed_outbox_delivers_nothing() -> None:
         outbox.close()
         outbox.send(b"c")
         await asyncio.sleep(5)
+        idle = Outbox(heard.append)
+        idle.close()
+        idle.send(b"d")
 
     run(main)
     assert heard == [b"a"]

@@ -1,0 +1,75 @@
+"""Which operation do typed words mean? Everything that can be wrong with them is found here, before any connection."""
+
+from collections.abc import Sequence
+
+from ulid import ULID
+
+from agent.cli.targets import Chosen
+from agent.operation import Operation, Terms
+from agent.order import terms_for
+from agent.settings import Settings
+from devices import catalog
+from devices.catalog import Call, Choice, Policy, PolicyRefused
+from devices.problems import UsageProblem
+
+
+def order_for(
+    settings: Settings,
+    chosen: Chosen,
+    words: Sequence[str],
+    *,
+    raw: bool = False,
+    policy: str | None = None,
+    key: str | None = None,
+    attempts: int | None = None,
+    reason: str | None = None,
+) -> Operation:
+    """The operation that words mean for a device. `raw`: the words as they are. Raises UsageProblem."""
+    call = catalog.raw(" ".join(words)) if raw else catalog.resolve(chosen.profile, words)
+    choice = choose_policy(chosen, call, policy)
+    return Operation(
+        op=str(ULID()),
+        device=chosen.device.name,
+        command=_spelled(call),
+        kind=call.command.kind.value,
+        terms=terms_of(chosen, call, choice, attempts),
+        profile=chosen.profile.name,
+        profile_digest=chosen.profile.digest,
+        route=chosen.target.url,
+        submitted_by=settings.actor,
+        key=key,
+        reason=reason,
+    )
+
+
+def terms_of(chosen: Chosen, call: Call, choice: Choice, attempts: int | None = None) -> Terms:
+    """The terms of a call on a device, as patient as this run is."""
+    survives = chosen.device.survives_reopen
+    return terms_for(
+        chosen.profile,
+        call,
+        choice.policy,
+        reply_s=chosen.target.timeout_s,
+        attempts=attempts or chosen.target.attempts,
+        survives_reopen=survives if survives is not None else not chosen.target.url.startswith("tcp:"),
+    )
+
+
+def choose_policy(chosen: Chosen, call: Call, asked: str | None) -> Choice:
+    """The policy of a call. Raises UsageProblem where the one asked for is unknown or promises less."""
+    wish: Policy | None = None
+    if asked is not None:
+        try:
+            wish = Policy(asked)
+        except ValueError:
+            raise UsageProblem(f"no such policy: {asked}", f"Known: {', '.join(Policy)}") from None
+    try:
+        return catalog.choose(chosen.profile, call.command, wish)
+    except PolicyRefused as refused:
+        raise UsageProblem(str(refused)) from None
+
+
+def _spelled(call: Call) -> str:
+    """The command in one spelling, so that a key meets the same words again however they were typed."""
+    name = call.command.name
+    return call.text if call.text.startswith(name) else " ".join([name, *(value for _, value in call.args)])

@@ -1,0 +1,215 @@
+"""Which words does the evidence allow? Read from the papers, without the policy.
+
+A second opinion on the same facts: WIRE.md 4.5 and 4.6 for numbered commands, the evidence rules of CATALOG.md 2 for
+read-backs. It knows no steps and no attempts; it only says which words would be true. Where it allows none, only
+`in_doubt` is left; where it allows one, a doubt could have been avoided.
+"""
+
+from dataclasses import dataclass, replace
+
+from agent.evidence import (
+    NOP_DIGEST,
+    Acked,
+    BadSession,
+    Booted,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    Nakked,
+    Owner,
+    Reading,
+    Record,
+    Sent,
+    Spent,
+    TakenUp,
+    Unknown,
+    Waited,
+    Why,
+)
+from agent.operation import Outcome, Terms
+from agent.reckoning import BOOT
+from devices.kinds import Policy
+from tests.agent.game import BASELINE, DIGEST, WANTED
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What is known of one number of the command."""
+
+    number: tuple[int, int]
+    boot: int | None
+    opening: Record | None
+    single: bool = True
+    ran: bool = False
+    refused: bool = False
+    never: bool = False
+    over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One reading of the read-back. `paused`: on purpose since the look before it. `owed`: an older answer was due."""
+
+    value: str | None
+    paused: bool
+    quiet: bool
+    owed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """All that the facts so far amount to. `here`: no reconnect since the baseline or, without one, the first copy."""
+
+    copies: int = 0
+    fates: tuple[Fate, ...] = ()
+    boot: int | None = None
+    opening: Record | None = None
+    acked: bool = False
+    refused: bool = False
+    before: str | None = None
+    boot_before: str | None = None
+    boot_after: str | None = None
+    looks: tuple[Look, ...] = ()
+    here: bool = False
+    behind: bool = False
+    booted: bool = False
+    owed: bool = False
+    waited_s: float = 0.0
+    paused: bool = False
+
+
+def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
+    """The judge after one more fact."""
+    match fact:
+        case Connected():
+            owed = j.owed and terms.survives_reopen
+            j = replace(j, boot=fact.boot, here=False, behind=False, owed=owed)
+            if j.fates:
+                return _newest(j, **_record_says(j.fates[-1], fact))
+            return replace(j, opening=fact.opening)
+        case Sent():
+            return _copy(j, fact)
+        case Waited(seconds=seconds):
+            waited_s = min(j.waited_s + seconds, terms.late_max_s)
+            return replace(j, waited_s=waited_s, paused=True, owed=j.owed and seconds < terms.late_max_s)
+        case Unknown() | Deferred():
+            return replace(j, behind=False, owed=True)
+        case Reading():
+            return _reading(terms, j, fact)
+        case Booted():
+            return replace(j, booted=j.before is not None or j.boot_before is not None or j.copies > 0)
+        case TakenUp():
+            kept = j if j.copies else replace(j, before=None, boot_before=None, booted=False)
+            return replace(kept, looks=(), boot_after=None, behind=False, waited_s=0.0)
+        case Acked() | Nakked() | Burnt() | Spent() | BadSession():
+            return _word(terms, j, fact)
+    return j
+
+
+def _copy(j: Judge, fact: Sent) -> Judge:
+    first = j.copies == 0
+    j = replace(
+        j, copies=min(2, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=first
+    )
+    if first and j.before is None:
+        j = replace(j, here=True)
+    if fact.session is None:
+        return j
+    number = (fact.session, fact.seq)
+    if j.fates and j.fates[-1].number == number:
+        return _newest(j, single=False)
+    opening = None if first and j.opening is None else j.opening
+    return replace(j, fates=(*j.fates, Fate(number, j.boot, opening)))
+
+
+def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSession) -> Judge:
+    if not j.fates:
+        no = isinstance(fact, Nakked) and j.copies == 1 and not terms.nak_may_follow_effect
+        return replace(j, acked=j.acked or isinstance(fact, Acked), refused=no, owed=False)
+    match fact:
+        case Acked() | Spent(by=Owner.OURS, status=0):
+            return _newest(j, ran=True)
+        case Nakked() | Spent(by=Owner.OURS, status=1 | 2 | 3):
+            return _newest(j, refused=True, never=True)
+        case Burnt() | Spent(by=Owner.NOP):
+            return _newest(j, never=True)
+        case BadSession(to=to):
+            turned_away = to == "cmd" and j.fates[-1].single
+            return _newest(j, over=True, never=j.fates[-1].never or turned_away)
+    return j
+
+
+def _newest(j: Judge, **learnt: bool) -> Judge:
+    return replace(j, fates=(*j.fates[:-1], replace(j.fates[-1], **learnt)))
+
+
+def _record_says(fate: Fate, seen: Connected) -> dict[str, bool]:
+    record, (session, seq) = seen.record, fate.number
+    if record is not None and (record.session, record.seq) == fate.number:
+        ours = record.digest == DIGEST
+        refused = ours and record.status in (1, 2, 3)
+        return {
+            "ran": fate.ran or (ours and record.status == 0),
+            "refused": fate.refused or refused,
+            "never": fate.never or refused or record.digest == NOP_DIGEST,
+        }
+    one_before = record is not None and (record.session, record.seq) == (session, seq - 1)
+    untouched = one_before or (seq == 1 and record == fate.opening)
+    alive_till_then = seen.durable or seen.boot == fate.boot
+    return {"never": fate.never or (fate.over and alive_till_then and untouched)}
+
+
+def _reading(terms: Terms, j: Judge, fact: Reading) -> Judge:
+    j = replace(j, owed=j.owed or fact.value is None)
+    if fact.why is Why.BASELINE:
+        if fact.setting == BOOT:
+            return replace(j, boot_before=fact.value, here=True)
+        return replace(j, before=fact.value, here=True)
+    if fact.setting == BOOT:
+        return replace(j, boot_after=fact.value)
+    quiet = bool(j.fates) or j.behind or j.waited_s >= terms.late_max_s
+    seen = Look(fact.value, j.paused, quiet, j.owed and fact.value is not None)
+    return replace(j, looks=(*j.looks, seen)[-2:], paused=False, boot_after=None)
+
+
+# --- the words --------------------------------------------------------------------------------------------------------
+
+
+def words(terms: Terms, j: Judge) -> frozenset[Outcome]:
+    """Every word, doubt aside, that the evidence allows once something was sent."""
+    allowed: set[Outcome] = set()
+    if j.acked or any(fate.ran for fate in j.fates) or shows(terms, j, WANTED):
+        allowed.add(Outcome.APPLIED)
+    if j.refused or (j.fates and all(f.never for f in j.fates) and any(f.refused for f in j.fates)):
+        allowed.add(Outcome.REFUSED)
+    if (j.fates and all(fate.never for fate in j.fates)) or shows_baseline(terms, j):
+        allowed.add(Outcome.NOT_APPLIED)
+    return frozenset(allowed)
+
+
+def shows(terms: Terms, j: Judge, value: str) -> bool:
+    """The read-back shows a value: fresh, settled, correlated and not across an unnoticed boot."""
+    back = terms.readback
+    if back is None or not j.looks or (j.fates and not terms.idempotent):
+        return False
+    taken = j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]
+    settled = terms.settle_s <= 0 or (len(taken) == 2 and taken[1].paused)
+    if not settled or any(look.value != value or look.owed for look in taken):
+        return False
+    if back.durable:
+        return True
+    if j.fates:
+        return j.boot == j.fates[-1].boot
+    counted = j.boot_before is not None and j.boot_before == j.boot_after
+    return not j.booted and (counted if j.boot_before is not None else j.here)
+
+
+def shows_baseline(terms: Terms, j: Judge) -> bool:
+    """The read-back shows that nothing happened, on a path where nothing can happen any more."""
+    back = terms.readback
+    if back is None or j.before is None or j.fates or not shows(terms, j, BASELINE):
+        return False
+    quiet = all(look.quiet for look in (j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]))
+    stops_known = back.clamps is False or (back.min is not None and back.max is not None)
+    return quiet and (stops_known or terms.policy is Policy.READ_THEN_SET)

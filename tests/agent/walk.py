@@ -1,0 +1,113 @@
+"""How is a whole game tree walked once?
+
+Positions are merged where nothing that the policy or the judge can ever ask about differs. `outlook` names what that is:
+counts are cut off at their limits, connections count only by which of them are the same. Wherever two positions are
+merged, the walk checks that the policy answers both alike.
+"""
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+
+from agent.evidence import Booted, Evidence, GiveUp, TakenUp
+from agent.operation import Outcome, Terms
+from agent.reckoning import View
+from agent.steps import Finish, Send, Settle, Step
+from tests.agent.game import Brain, Setup, answers, intrusions
+from tests.agent.judge import Judge, learn
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A position on the walk: the facts, what the judge makes of them, and what the policy wants."""
+
+    setup: Setup
+    facts: list[Evidence]
+    judge: Judge
+    view: View
+    step: Step
+
+
+@dataclass(slots=True)
+class Walk:
+    """Visits every position of one setup. `visit` asserts what must hold there."""
+
+    setup: Setup
+    visit: Callable[[Position], None]
+    brain: Brain = field(default_factory=Brain)
+    depths: dict[Hashable, int] = field(default_factory=dict)
+    steps: dict[Hashable, Step] = field(default_factory=dict)
+    open: set[Hashable] = field(default_factory=set)
+
+    def run(self) -> int:
+        """Walk from the beginning; returns the length of the longest game."""
+        return self._from([], Judge())
+
+    def _from(self, facts: list[Evidence], judge: Judge) -> int:
+        terms = self.setup.terms
+        view = self.brain.reckon(facts)
+        step = self.brain.next_step(terms, facts)
+        key = (outlook(terms, view), judge, _intrusions_so_far(facts))
+        if key in self.open:
+            raise AssertionError(f"{self.setup.name}: the game never ends: {facts}")
+        if key in self.depths:
+            assert _unnumbered_attempt(step) == self.steps[key], (self.setup.name, facts)
+            return self.depths[key]
+        self.visit(Position(self.setup, facts, judge, view, step))
+        self.open.add(key)
+        longest = 0
+        for more in self._answers(facts, step):
+            after = judge
+            for fact in more:
+                after = learn(terms, after, fact)
+            longest = max(longest, 1 + self._from([*facts, *more], after))
+        self.open.discard(key)
+        self.depths[key] = longest
+        self.steps[key] = _unnumbered_attempt(step)
+        return longest
+
+    def _answers(self, facts: list[Evidence], step: Step) -> Iterator[tuple[Evidence, ...]]:
+        yield from answers(self.setup, facts, step)
+        if not isinstance(step, Finish) or step.outcome is Outcome.IN_DOUBT:
+            yield from intrusions(self.setup, facts, step)
+
+
+def outlook(terms: Terms, v: View) -> Hashable:
+    """All of a view that can matter to any later step."""
+    places: dict[int | None, int] = {}
+    copies = [v.copies[0].conn, v.copies[-1].conn] if v.copies else []
+    conns = [places.setdefault(c, len(places)) for c in (v.conn, v.baseline_conn, *copies)]
+    late_s = terms.late_max_s
+    looks = tuple(
+        (
+            look.value,
+            places.setdefault(look.conn, len(places)),
+            min(look.waited_s, late_s),
+            v.waits - look.waits,
+        )
+        for look in v.readings
+    )
+    n = v.number
+    number = n and (n.session, n.seq, n.life.boot, n.life.opening, min(n.copies, 2), n.copies == len(v.copies))
+    learnt = n and (n.shown, n.turned_away, n.unused)
+    seen = v.connected and (v.connected.boot, v.connected.session, v.connected.durable)
+    return (
+        (seen, v.conn is None, tuple(conns), v.opening_failed, min(len(v.copies), 2)),
+        (number, learnt, v.numbers, v.earlier_open, v.word),
+        (min(v.silent, terms.attempts_max), min(v.silent_here, 2), min(v.deferred_s, terms.busy_max_s)),
+        (v.bad_session is not None, v.hello_since_bad_session, v.settles_lost, v.settle_lost_here),
+        (tuple(v.baselines.items()), looks, v.boot_after, v.owes_answer, v.booted),
+        (min(v.waited_s, late_s), v.given_up, v.person),
+    )
+
+
+def _intrusions_so_far(facts: list[Evidence]) -> frozenset[Evidence]:
+    kinds = (GiveUp, TakenUp)
+    came: set[Evidence] = {fact for fact in facts if isinstance(fact, kinds)}
+    return frozenset(came | {Booted(0) for fact in facts if isinstance(fact, Booted)})
+
+
+def _unnumbered_attempt(step: Step) -> Step:
+    """A step without its count, which is for logs only."""
+    if isinstance(step, Send | Settle):
+        return replace(step, attempt=0)
+    return step
