@@ -80,7 +80,11 @@ Outcome = Answer | Silence | Lost | Held
 
 
 class Exchange:
-    """One connection, one request at a time."""
+    """One connection, one request at a time.
+
+    `broken` says why the stream ended, None while it stands. `clean`: the last request was answered, so that nothing is
+    owed on this connection.
+    """
 
     def __init__(
         self,
@@ -103,6 +107,7 @@ class Exchange:
         """
         self.deadline_s = 0.0
         self.broken: str | None = None
+        self.clean = True
         self._silence_s = 0.0
         self._link = link
         self._codec = codec
@@ -135,13 +140,13 @@ class Exchange:
         self._silence_s = silence_s
         self.deadline_s = loop.time() + silence_s
         self._deadlines.add(self)
-        answered = False
+        self.clean = False
         try:
             if self._trace is not None:
                 self._trace(">", request)
             self._link.write(request)
             outcome: Outcome = await waiting
-            answered = isinstance(outcome, Answer)
+            self.clean = isinstance(outcome, Answer)
         except LinkLost as lost:
             return Lost(str(lost))
         else:
@@ -149,7 +154,7 @@ class Exchange:
         finally:
             self._waiting = None
             self._deadlines.remove(self)
-            if not answered:
+            if not self.clean:
                 self._codec.abandon()
 
     def close(self) -> None:

@@ -219,8 +219,8 @@ class _Walk:
                 raise TypeError("a finish is not performed")
 
     async def _connect(self, step: Connect) -> None:
-        self._station.close()
         if step.quiesce_s > 0:
+            self._station.close()
             await self._clock.sleep(self._still_to_wait(step.quiesce_s))
             self.keep(step, Waited(step.quiesce_s))
         conn = 1 + max((fact.conn for fact in self._case.facts if isinstance(fact, Connected)), default=0)

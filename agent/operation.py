@@ -7,8 +7,9 @@ profile or inventory does not change an operation that is under way.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from devices.kinds import Policy
 
@@ -44,6 +45,7 @@ class Cause(StrEnum):
     DOUBT = "doubt"  # an earlier operation on the device is in doubt
     STORE = "store"  # the journal cannot be written
     INTERRUPTED = "interrupted"
+    KEY = "key"  # the key was used for another command
     UNFIT = "unfit"  # the command cannot be carried out as asked (no baseline, target out of range, text too long)
 
 
@@ -114,7 +116,7 @@ class Terms:
 
     def to_json(self) -> str:
         """The terms as one line of JSON, as the journal keeps them."""
-        return json.dumps(asdict(self), separators=(",", ":"), ensure_ascii=False)
+        return json.dumps(_plain(self), separators=(",", ":"), ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> "Terms":
@@ -127,6 +129,15 @@ class Terms:
         if data["form"] is not None:
             data["form"] = AbsoluteForm(**data["form"])
         return cls(**data)
+
+
+def _plain(part: Terms | Readback | AbsoluteForm) -> dict[str, Any]:
+    """The fields of a part of the terms, its parts taken apart too (`asdict` copies deeply, which costs ten times)."""
+    fields = {name: getattr(part, name) for name in part.__slots__}
+    for name in ("readback", "form"):
+        if fields.get(name) is not None:
+            fields[name] = _plain(fields[name])
+    return fields
 
 
 @dataclass(frozen=True, slots=True)

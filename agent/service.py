@@ -4,7 +4,8 @@ It opens the store, takes the device's lease, settles what was left open, carrie
 back. What is typed, asked and printed is not its business.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from agent.recovery import settle, settle_unsettled
 from agent.registry import Held, Lease, Registry, WrongDevice
 from agent.settings import Settings
 from agent.steps import Session
-from agent.store.database import StoreError
+from agent.store.database import Refused, StoreError
 from agent.store.sqlite import SqliteDatabase, open_database
 from logs.events import Event, EventName
 from logs.text import bytes_text
@@ -131,21 +132,28 @@ class Service:
     async def send(self, target: Target, operation: Operation) -> Report:
         """Carry one command out, after settling what was left open on the device. Raises KeyClash, DialectMissing."""
         try:
-            lease = self.registry.claim(target.url, target.unit, target.serial)
-        except Held as held:
-            return _unrecorded(operation, Cause.HELD, str(held))
+            with self.hold(target) as station:
+                return await self.send_on(station, operation)
+        except Refused as refused:
+            return _unrecorded(operation, Cause.HELD, str(refused))
         except StoreError as problem:
             return _unrecorded(operation, Cause.STORE, str(problem))
-        station = self.station(target, lease)
+
+    @contextmanager
+    def hold(self, target: Target) -> Iterator["LsqStation"]:
+        """Hold a device for several commands in a row. Raises Held, DialectMissing, StoreError."""
+        lease = self.registry.claim(target.url, target.unit, target.serial)
         try:
-            return await self._send(station, operation)
-        except StoreError as problem:
-            return _unrecorded(operation, Cause.STORE, str(problem))
+            station = self.station(target, lease)
+            try:
+                yield station
+            finally:
+                station.close()
         finally:
-            station.close()
             self._release(lease)
 
-    async def _send(self, station: "LsqStation", operation: Operation) -> Report:
+    async def send_on(self, station: "LsqStation", operation: Operation) -> Report:
+        """As `send`, on a device that is held. Raises KeyClash, Held, StoreError."""
         lease = station.lease
         if not self.registry.is_met(lease):
             # An address never met may lead to a device that we know: ask before the journal is consulted.
@@ -221,9 +229,7 @@ class Service:
 
     async def take_over(self, target: Target, reason: str) -> Probe:
         """Make a device ours that another store has used. Raises Held, Unreachable, WrongDevice, StoreError."""
-        lease = self.registry.claim(target.url, target.unit, target.serial)
-        station = self.station(target, lease)
-        try:
+        with self.hold(target) as station:
             hello = await station.reach()
             station.check_identity(hello)
             blocked = await settle_unsettled(self.executor, self.journal, station)
@@ -232,12 +238,9 @@ class Service:
             fact = await station.take_over()
             if isinstance(fact, NotSent):
                 raise Unreachable(fact.why)
-            text = f"taken over by {self._settings.actor}: {reason} (epoch {lease.token})"
+            text = f"taken over by {self._settings.actor}: {reason} (epoch {station.lease.token})"
             self.log.write(self._event(target.name, text))
             return Probe(hello, 0.0)
-        finally:
-            station.close()
-            self._release(lease)
 
     # --- doubts -------------------------------------------------------------------------------------------------------
 
@@ -251,13 +254,8 @@ class Service:
 
     async def check(self, target: Target, entry: Entry) -> Result:
         """Gather evidence about one operation. Raises Held, DialectMissing, StoreError."""
-        lease = self.registry.claim(target.url, target.unit, target.serial)
-        station = self.station(target, lease)
-        try:
+        with self.hold(target) as station:
             return await settle(self.executor, self.journal, station, entry)
-        finally:
-            station.close()
-            self._release(lease)
 
     def resolve(self, entry: Entry, *, applied: bool, reason: str) -> Result:
         """A person decides. The session is left, so that no number is counted on. Raises Held, StoreError."""
@@ -290,8 +288,9 @@ class Service:
 
     def station(self, target: Target, lease: Lease | None) -> "LsqStation":
         """A station for a target. Raises DialectMissing."""
-        if target.dialect != "lsq":
-            raise DialectMissing(f"equipment of dialect '{target.dialect}' is not supported by this version")
+        missing = obstacle(target)
+        if missing is not None:
+            raise DialectMissing(missing)
         from agent.dialects.lsq import Expected, LsqStation, Patience  # brings the codec: 40 ms
 
         return LsqStation(
@@ -344,10 +343,16 @@ class Service:
         )
 
 
+def obstacle(target: Target) -> str | None:
+    """Why this version cannot work with a target at all, or None."""
+    if target.dialect != "lsq":
+        return f"{target.name}: equipment of dialect '{target.dialect}' is not supported by this version"
+    scheme = parse_url(target.url).scheme
+    return None if scheme == "tcp" else f"{target.name}: links of kind {scheme}: are not supported by this version"
+
+
 async def _dial(target: Target) -> Link:
     address = parse_url(target.url)
-    if address.scheme != "tcp":
-        raise DialectMissing(f"links of kind {address.scheme}: are not supported by this version")
     return await open_tcp(address.host, address.port, max(target.timeout_s, CONNECT_MIN_S))
 
 

@@ -108,15 +108,21 @@ def _verdict(common: Common, reports: list["Report"], executed: dict[str, int]) 
     true = all(executed[text] == applied[text] for text in asked if text not in unclear)
     again = sum(report.result.attempts for report in reports) - len(reports)
     if common.json:
-        output.put_json({"asked": asked, "applied": applied, "executed": executed, "sent_again": again, "true": true})
+        output.put_json(
+            {"asked": asked, "applied": applied, "executed": executed, "sent_again": again, "true": true}
+        )
         return Exit.OK if true else Exit.INTERNAL
     output.say("")
     output.put(f"{'command':<20}{'asked for':>10}{'agent says':>12}{'device counts':>15}")
     for text in asked:
         output.put(f"{text:<20}{asked[text]:>10}{applied[text]:>12}{executed[text]:>15}")
     if true:
-        output.put(f"\n{again} copies went out again, and no command took effect more often than the agent says.")
+        output.put(
+            f"\n{again} copies went out again, and no command took effect more often than the agent says."
+        )
     else:
         output.put("\nThe counts differ: please report this, with the seed.")
-    output.say("Next: ackonce simulate device --help, or your own device: ackonce send URL --profile NAME COMMAND")
+    output.say(
+        "Next: ackonce simulate device --help, or your own device: ackonce send URL --profile NAME COMMAND"
+    )
     return Exit.OK if true else Exit.INTERNAL

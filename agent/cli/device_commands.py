@@ -73,10 +73,10 @@ def get(
     """Read settings."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import choose_targets
+    from agent.cli.targets import reachable_targets
 
     settings = settings_of(common)
-    chosen = choose_targets(settings, [target], profile)
+    chosen = reachable_targets(settings, [target], profile)
     for each in chosen:
         _check_settings(each, settings_names)
     codes = run_agent(common, settings, lambda service: _get_all(common, service, chosen, settings_names))
@@ -104,21 +104,18 @@ async def _get_all(
 ) -> list[Exit]:
     from agent.links.link import Unreachable
     from agent.registry import WrongDevice
-    from agent.service import DialectMissing
     from devices.values import normalise
 
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
     for each in chosen:
         wanted = [each.profile.settings[name] for name in names]
+        reached = True
         try:
             answers = await service.get(each.target, [setting.read or "" for setting in wanted])
-        except DialectMissing as missing:
-            raise UsageProblem(str(missing)) from None
         except (Unreachable, WrongDevice) as problem:
             output.say(f"ackonce: {each.device.name}: nothing was read: {problem}")
-            answers = [None] * len(wanted)
-            codes.append(Exit.NOT_SENT)
+            answers, reached = [None] * len(wanted), False
         for setting, raw in zip(wanted, answers, strict=True):
             value = None
             if raw is not None:
@@ -128,7 +125,7 @@ async def _get_all(
                     output.say(
                         f"ackonce: {each.device.name}: {setting.name}: the device answered {raw!r}: {problem}"
                     )
-            elif not codes:
+            elif reached:
                 output.say(f"ackonce: {each.device.name}: {setting.name}: no answer")
             if value is None:
                 codes.append(Exit.NOT_SENT)
@@ -152,14 +149,14 @@ def probe(
     """Ask devices who they are; with --take-over also make them ours."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import choose_targets
+    from agent.cli.targets import reachable_targets
 
     if take_over and not common.reason:
         raise UsageProblem(
             "--take-over cuts off whoever used the device before", "Say why with --reason TEXT"
         )
     settings = settings_of(common)
-    chosen = choose_targets(settings, targets, profile)
+    chosen = reachable_targets(settings, targets, profile)
     codes = run_agent(
         common,
         settings,
@@ -175,8 +172,8 @@ async def _probe_all(
     common: Common, service: "Service", chosen: list["Chosen"], reason: str | None
 ) -> list[Exit]:
     from agent.links.link import Unreachable
-    from agent.registry import Held, WrongDevice
-    from agent.service import DialectMissing
+    from agent.registry import WrongDevice
+    from agent.store.database import Refused
 
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
@@ -191,13 +188,11 @@ async def _probe_all(
             found = await service.probe(each.target)
             if found.problem is not None:
                 state, message, code = "wrong device", found.problem, Exit.NOT_SENT
-        except DialectMissing as missing:
-            raise UsageProblem(str(missing)) from None
         except Unreachable as problem:
             state, message, code = "unreachable", str(problem), Exit.NOT_SENT
         except WrongDevice as problem:
             state, message, code = "wrong device", str(problem), Exit.NOT_SENT
-        except Held as problem:
+        except Refused as problem:
             state, message, code = "held", str(problem), Exit.HELD
         rows.append(_probe_row(each.device.name, state, found, message))
         codes.append(code)

@@ -116,8 +116,7 @@ def check(
     from agent.cli.running import run_agent
     from agent.cli.wording import exit_code, operation_json
     from agent.operation import Outcome
-    from agent.registry import Held
-    from agent.service import DialectMissing
+    from agent.store.database import Refused
 
     settings = settings_of(common)
 
@@ -129,18 +128,17 @@ def check(
 
     try:
         entry, result = run_agent(common, settings, work)
-    except Held as held:
+    except Refused as held:
         output.fail(Exit.HELD, f"{held}. Nothing was asked.")
-    except DialectMissing as missing:
-        raise UsageProblem(str(missing)) from None
     o = entry.operation
-    if common.json:
-        output.put_json(operation_json(o, result))
-    else:
-        output.put_table(
-            ("op", "device", "command", "outcome", "evidence", "message"),
-            [(o.op, o.device, o.command, result.outcome.value, result.proof, result.message)],
-        )
+    with output.whoever_listens():
+        if common.json:
+            output.put_json(operation_json(o, result))
+        else:
+            output.put_table(
+                ("op", "device", "command", "outcome", "evidence", "message"),
+                [(o.op, o.device, o.command, result.outcome.value, result.proof, result.message)],
+            )
     if result.outcome is Outcome.IN_DOUBT and not common.quiet:
         output.say(
             "Still in doubt. Look at the equipment, then: "
@@ -203,12 +201,12 @@ def _find(service: "Service", op: str) -> "Entry":
 
 def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":
     """The device of an operation: by its name in the inventory, else where it was met."""
-    from agent.cli.targets import choose_targets
+    from agent.cli.targets import reachable_targets
 
     o = entry.operation
     if settings.inventory is not None and "://" not in o.device:
         try:
-            return choose_targets(settings, [o.device], profile)[0]
+            return reachable_targets(settings, [o.device], profile)[0]
         except UsageProblem:
             pass  # the inventory has changed since
-    return choose_targets(settings, [o.route], profile or o.profile)[0]
+    return reachable_targets(settings, [o.route], profile or o.profile)[0]

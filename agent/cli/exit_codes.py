@@ -4,6 +4,10 @@ from collections.abc import Iterable
 from enum import IntEnum
 
 
+class Abandoned(Exception):  # noqa: N818 - it reads as what happened
+    """A run that talks to devices was interrupted a second time and did not wait for their word."""
+
+
 class Exit(IntEnum):
     """Exit codes of every command."""
 
@@ -26,6 +30,7 @@ _PRECEDENCE = (
     Exit.INTERNAL,
     Exit.REFUSED,
     Exit.IN_DOUBT,
+    Exit.FILE,
     Exit.NOT_ALL_DONE,
     Exit.HELD,
     Exit.NOT_SENT,

@@ -192,7 +192,7 @@ class _Imagined:
             self._restart()
         if self.loss.answered:
             return [sent, Acked(1, duplicate=False, value=None)]
-        cut = self.loss.cuts
+        cut = self.loss.cuts or (self.loss.restarts and not self.terms.survives_reopen)
         return [sent, Unknown("lost" if cut else "silence")]
 
     def _receive(self, sent: Sent) -> Evidence:

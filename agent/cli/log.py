@@ -122,7 +122,7 @@ def _pause() -> bool:
     """Wait before the next look; False as soon as whoever reads our output has gone."""
     poller = select.poll()
     poller.register(sys.stdout.fileno(), 0)  # 0: nothing but errors and hang-ups
-    return not poller.poll(PAUSE_MS)
+    return poller.poll(PAUSE_MS) is not None
 
 
 def _forget_stdout() -> None:

@@ -5,6 +5,7 @@ traceback at the user.
 """
 
 import importlib
+import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +14,10 @@ from typing import NoReturn
 import typer
 
 from agent.cli import output
-from agent.cli.exit_codes import EPILOG, Exit
+from agent.cli.exit_codes import EPILOG, Abandoned, Exit
 from agent.cli.options import TAKES_VALUE
-from devices.problems import FileProblems, UsageProblem
+from agent.store.database import StoreError
+from devices.problems import FileProblems, UsageProblem, did_you_mean
 
 GROUPS = ("doubt", "profile", "simulate")
 _MODULES = {
@@ -75,6 +77,11 @@ def verb_first(argv: Sequence[str]) -> list[str]:
 
 def main() -> NoReturn:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a terminal that lacks a character is no error of ours
     sys.exit(run(sys.argv[1:]))
 
 
@@ -82,48 +89,63 @@ def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     words = verb_first(argv)
     try:
+        _insist_on_text(words)
         code = build(words[0] if words else "")(words, prog_name="ackonce", standalone_mode=False)
     except typer.Exit as end:
         code = end.exit_code
     except (UsageProblem, FileProblems) as problem:
         code = _wrong_input(problem, words)
     except _CLICK_ERROR as problem:
-        code = _wrong_words(problem)
+        code = _wrong_words(problem, words)
+    except (StoreError, output.OutputLost) as problem:
+        output.say(f"ackonce: {problem}")
+        code = Exit.NOT_SENT
     except (KeyboardInterrupt, typer.Abort):
         output.say("ackonce: interrupted; nothing is under way")
         code = Exit.INTERRUPTED
+    except Abandoned:
+        output.say("ackonce: interrupted; what was under way is in the journal: ackonce doubt list")
+        code = Exit.INTERRUPTED
     except BrokenPipeError:
-        _forget_stdout()
+        output.forget_stdout()
         code = Exit.OK
     except Exception as bug:  # noqa: BLE001 - the outermost edge
         code = _report(bug)
     return int(code) if isinstance(code, int) else 0
 
 
+def _insist_on_text(words: Sequence[str]) -> None:
+    """Whatever is typed may end in the journal, which keeps text. Raises UsageProblem."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise UsageProblem(f"'{word}' is not text in UTF-8") from None
+
+
 def _wrong_input(problem: UsageProblem | FileProblems, words: Sequence[str]) -> Exit:
-    text = str(problem)
-    if "--json" in words and words[:1] == ["send"]:
-        output.put_json({"schema": 1, "op": None, "outcome": "not_sent", "message": text})
-    output.say(f"ackonce: {text}")
-    if words[:1] == ["send"]:
-        output.say("Nothing was sent.")
+    _say_unsent(words, str(problem))
     return Exit.USAGE if isinstance(problem, UsageProblem) else Exit.FILE
 
 
-def _wrong_words(problem: Exception) -> Exit:
+def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:
     message = problem.format_message() if hasattr(problem, "format_message") else str(problem)
+    hint = did_you_mean(words[0], (*_MODULES, *GROUPS)) if message.startswith("No such command") else None
     context = getattr(problem, "ctx", None)
-    output.say(f"ackonce: {message}")
+    _say_unsent(words, message if hint is None else f"{message} {hint}")
     if context is not None:
         output.say(f"Try: {context.command_path} --help")
     return Exit.USAGE
 
 
-def _forget_stdout() -> None:
-    """Whoever read our output has gone; the interpreter must not complain about it at exit."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _say_unsent(words: Sequence[str], message: str) -> None:
+    """Say why a run ended before it began; for `send` also that nothing was sent, as an object where asked."""
+    sends = words[:1] == ["send"]
+    if sends and "--json" in words:
+        output.put_json({"schema": 1, "op": None, "outcome": "not_sent", "message": message})
+    output.say(f"ackonce: {message}")
+    if sends:
+        output.say("Nothing was sent.")
 
 
 def _report(bug: Exception) -> Exit:

@@ -10,16 +10,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from agent.cli import output
+from agent.cli.exit_codes import Abandoned
 from agent.cli.options import Common
 from agent.service import Service
 from agent.settings import Settings
 from logs.events import Event, human
 
 T = TypeVar("T")
-
-
-class Abandoned(Exception):  # noqa: N818 - it reads as what happened
-    """Interrupted a second time."""
 
 
 def run_agent(common: Common, settings: Settings, work: Callable[[Service], Coroutine[Any, Any, T]]) -> T:

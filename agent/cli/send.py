@@ -2,12 +2,13 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from agent.cli import exit_codes, output
-from agent.cli.exit_codes import Exit
+from agent.cli.exit_codes import Abandoned, Exit
 from agent.cli.options import Common, command
 from devices.problems import UsageProblem
 
@@ -45,8 +46,8 @@ def send(
     """Send one command of the catalog, e.g. `ackonce send pump-7 ADJUST offset +5`."""
     from agent.cli.orders import order_for
     from agent.cli.places import settings_of
-    from agent.cli.running import Abandoned, run_agent
-    from agent.cli.targets import choose_targets
+    from agent.cli.running import run_agent
+    from agent.cli.targets import reachable_targets
     from agent.store.database import StoreError
 
     _refuse_unknown_options(words, raw=raw)
@@ -65,17 +66,17 @@ def send(
                 reason=common.reason,
             ),
         )
-        for chosen in choose_targets(settings, [target], profile)
+        for chosen in reachable_targets(settings, [target], profile)
     ]
-    _ask(common, target, orders, confirm)
-    reports: list[Report] = []
+    batch = _Batch(common, orders)
+    _ask(batch, target, confirm)
     try:
-        run_agent(common, settings, lambda service: _send_all(common, service, orders, reports))
+        run_agent(common, settings, batch.send_all)
     except Abandoned:
-        _left_behind(common, orders, reports)
+        batch.abandoned = True
     except StoreError as problem:
-        _no_store(common, orders[len(reports) :], str(problem))
-    raise typer.Exit(_end(common, orders, reports))
+        _stop(batch, Exit.NOT_SENT, str(problem), "Without a journal nothing is sent; mend it and try again.")
+    raise typer.Exit(_end(batch))
 
 
 def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:
@@ -85,122 +86,136 @@ def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:
             raise UsageProblem(f"no such option: {word}", "Try: ackonce send --help")
 
 
-def _ask(
-    common: Common, target: str, orders: Sequence[tuple["Chosen", "Operation"]], confirm: str | None
-) -> None:
+@dataclass(slots=True)
+class _Batch:
+    """The orders of one run, and how far they have come: `reports` are those that have their word."""
+
+    common: Common
+    orders: Sequence[tuple["Chosen", "Operation"]]
+    reports: list["Report"] = field(default_factory=list)
+    abandoned: bool = False
+    _service: "Service | None" = None
+
+    @property
+    def waiting(self) -> list["Operation"]:
+        """The operations without a word."""
+        return [operation for _, operation in self.orders[len(self.reports) :]]
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of all operations."""
+        return {operation.kind for _, operation in self.orders}
+
+    async def send_all(self, service: "Service") -> None:
+        """One device after the other; no new one after Ctrl-C."""
+        from agent.cli.wording import report_json
+        from agent.operation import Cause, Outcome, Result
+        from agent.service import KeyClash, Report
+
+        self._service = service
+        for chosen, operation in self.orders:
+            if service.executor.stopping():
+                return
+            try:
+                report = await service.send(chosen.target, operation)
+            except KeyClash as clash:
+                result = Result(Outcome.NOT_SENT, None, str(clash), Cause.KEY)
+                report = Report(operation, result, recorded=False)
+            self.reports.append(report)
+            self.tell(report_json(report))
+
+    def tell(self, record: dict[str, Any]) -> None:
+        """Print an object where --json was given."""
+        if self.common.json:
+            with output.whoever_listens():
+                output.put_json(record)
+
+    def may_have_left(self, operation: "Operation") -> bool:
+        """Whether a copy of an operation without a word may have been written."""
+        case = self._service.in_hand if self._service is not None else None
+        if case is not None and case.operation.op == operation.op:
+            return bool(case.copies())
+        return operation is self.waiting[0] and operation.key is not None
+
+
+def _ask(batch: _Batch, target: str, confirm: str | None) -> None:
     """Ask before what cannot be taken back. Ends with exit 4 where the answer is no, or nobody can be asked."""
-    kinds = {operation.kind for _, operation in orders}
+    common, orders, kinds = batch.common, batch.orders, batch.kinds
     name = orders[0][0].device.name if len(orders) == 1 else target
     if "link" in kinds or ("reset" in kinds and len(orders) > 1):
         if confirm == name:
             return
         if not _can_ask(common):
-            _not_allowed(common, orders, f"this needs --confirm {name}")
-        if typer.prompt(f"Type {name} to do it", err=True, default="", show_default=False) != name:
-            _not_allowed(common, orders, "not confirmed")
+            _stop(batch, Exit.NOT_ALLOWED, f"this needs --confirm {name}")
+        if _answer(batch, f"Type {name} to do it:") != name:
+            _stop(batch, Exit.NOT_ALLOWED, "not confirmed")
         return
     if not kinds & ASKED or common.yes:
         return
     if not _can_ask(common):
-        _not_allowed(common, orders, "this kind of command asks first, and there is no terminal: give --yes")
+        _stop(batch, Exit.NOT_ALLOWED, _NOBODY_TO_ASK["input" if common.no_input else "terminal"])
     devices = ", ".join(operation.device for _, operation in orders)
     operation = orders[0][1]
-    question = (
-        f"{operation.command} on {devices}: a {operation.kind} command, which counts every time. Send it?"
-    )
-    if not typer.confirm(question, default=False, err=True):
-        _not_allowed(common, orders, "you said no")
+    question = f"{operation.command} on {devices}: a {operation.kind} command, which counts every time. Send it? [y/N]"
+    if _answer(batch, question).lower() not in ("y", "yes"):
+        _stop(batch, Exit.NOT_ALLOWED, "you said no")
+
+
+_NOBODY_TO_ASK = {
+    "input": "this kind of command asks first, and --no-input forbids it: give --yes",
+    "terminal": "this kind of command asks first, and there is no terminal: give --yes",
+}
 
 
 def _can_ask(common: Common) -> bool:
-    return sys.stdin.isatty() and not common.no_input
+    return sys.stdin is not None and sys.stdin.isatty() and not common.no_input
 
 
-def _not_allowed(common: Common, orders: Sequence[tuple["Chosen", "Operation"]], why: str) -> None:
-    if common.json:
-        for chosen, operation in orders:
-            output.put_json(
-                {"schema": 1, "op": None, "device": chosen.device.name, "command": operation.command}
-                | {"outcome": "not_sent", "message": why}
-            )
-    output.fail(Exit.NOT_ALLOWED, why, "Nothing was sent.")
+def _answer(batch: _Batch, question: str) -> str:
+    try:
+        return output.ask(question)
+    except KeyboardInterrupt:
+        output.say("")
+        _stop(batch, Exit.INTERRUPTED, "interrupted")
 
 
-async def _send_all(
-    common: Common,
-    service: "Service",
-    orders: Sequence[tuple["Chosen", "Operation"]],
-    reports: list["Report"],
-) -> None:
-    from agent.service import DialectMissing, KeyClash
+def _stop(batch: _Batch, code: Exit, why: str, *more: str) -> NoReturn:
+    """End before anything was sent, with an object for every device where --json was given."""
+    from agent.cli.wording import unsent_json
 
-    for chosen, operation in orders:
-        if service.executor.stopping():
-            return
-        try:
-            report = await service.send(chosen.target, operation)
-        except KeyClash as clash:
-            _clash(common, operation, str(clash))
-        except DialectMissing as missing:
-            raise UsageProblem(str(missing)) from None
-        reports.append(report)
-        if common.json:
-            from agent.cli.wording import report_json
-
-            output.put_json(report_json(report))
+    for operation in batch.waiting:
+        batch.tell(unsent_json(operation, why))
+    output.fail(code, why, "Nothing was sent.", *more)
 
 
-def _clash(common: Common, operation: "Operation", why: str) -> None:
-    if common.json:
-        output.put_json(
-            {"schema": 1, "op": None, "device": operation.device, "command": operation.command}
-            | {"outcome": "not_sent", "message": why}
-        )
-    output.fail(Exit.FILE, f"{why}. Nothing was sent.", "Use another key for another command.")
-
-
-def _left_behind(
-    common: Common, orders: Sequence[tuple["Chosen", "Operation"]], reports: Sequence["Report"]
-) -> None:
-    operation = orders[len(reports)][1]
-    why = (
-        "interrupted twice; a copy may have left. The next command to the device, or doubt check, settles it"
-    )
-    if common.json:
-        from agent.cli.wording import operation_json
-
-        output.put_json(operation_json(operation, None) | {"message": why})
-    output.fail(
-        Exit.INTERRUPTED, f"{operation.device}: '{operation.command}': {why}", "See: ackonce doubt list"
-    )
-
-
-def _no_store(common: Common, orders: Sequence[tuple["Chosen", "Operation"]], why: str) -> None:
-    if common.json:
-        for _, operation in orders:
-            output.put_json(
-                {"schema": 1, "op": None, "device": operation.device, "command": operation.command}
-                | {"outcome": "not_sent", "message": why}
-            )
-    output.fail(
-        Exit.NOT_SENT,
-        f"{why}. Nothing was sent.",
-        "Without a journal nothing is sent; mend it and try again.",
-    )
-
-
-def _end(common: Common, orders: Sequence[tuple["Chosen", "Operation"]], reports: Sequence["Report"]) -> Exit:
+def _end(batch: _Batch) -> Exit:
+    """Tell how everything ended, and which code that makes."""
     from agent.cli.wording import COLUMNS, advice, exit_code, row
 
-    codes = [exit_code(report.result) for report in reports]
-    if len(reports) < len(orders):
-        codes.append(Exit.NOT_ALL_DONE)
-    if not common.json:
-        output.put_table(COLUMNS, [row(report) for report in reports])
+    common, reports = batch.common, batch.reports
+    if reports and not common.json:
+        with output.whoever_listens():
+            output.put_table(COLUMNS, [row(report) for report in reports])
     if not common.quiet:
         for report in reports:
             for line in advice(report):
                 output.say(line)
-        for _, operation in orders[len(reports) :]:
-            output.say(f"{operation.device}: did not get its turn; nothing was sent")
+    codes = [exit_code(report.result) for report in reports]
+    for number, operation in enumerate(batch.waiting):
+        codes.append(Exit.INTERRUPTED if batch.abandoned else Exit.NOT_ALL_DONE)
+        _tell_waiting(batch, operation, abandoned=batch.abandoned and number == 0)
     return exit_codes.worst(codes)
+
+
+def _tell_waiting(batch: _Batch, operation: "Operation", *, abandoned: bool) -> None:
+    from agent.cli.wording import operation_json, unsent_json
+
+    if abandoned and batch.may_have_left(operation):
+        why = "interrupted twice; a copy may have left. The next command to the device, or doubt check, settles it"
+        batch.tell(operation_json(operation, None) | {"message": why})
+        output.say(f"{operation.device}: '{operation.command}': {why}.")
+        output.say("See: ackonce doubt list")
+        return
+    why = "interrupted before anything was sent" if abandoned else "interrupted before its turn"
+    batch.tell(unsent_json(operation, why))
+    output.say(f"{operation.device}: nothing of '{operation.command}' was sent: {why}.")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agent.cli.patience import silence_s
 from agent.cli.places import load_profile
 from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load, select
-from agent.service import Target
+from agent.service import Target, obstacle
 from agent.settings import Settings
 from devices.problems import UsageProblem
 from devices.profile import Profile
@@ -55,6 +55,16 @@ def choose_targets(settings: Settings, patterns: Sequence[str], profile: str | N
         if name not in profiles:
             profiles[name] = load_profile(settings, name)
         chosen.append(_chosen(settings, device, defaults, profiles[name]))
+    return chosen
+
+
+def reachable_targets(settings: Settings, patterns: Sequence[str], profile: str | None) -> list[Chosen]:
+    """As `choose_targets`, for work with the devices themselves: UsageProblem too where this version cannot."""
+    chosen = choose_targets(settings, patterns, profile)
+    for each in chosen:
+        missing = obstacle(each.target)
+        if missing is not None:
+            raise UsageProblem(missing)
     return chosen
 
 

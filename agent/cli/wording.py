@@ -21,6 +21,7 @@ _NEXT_BY_CAUSE = {
     Cause.HELD: "Try again when that process has finished.",
     Cause.STORE: "Make room or mend the permissions there, then try again.",
     Cause.INTERRUPTED: "Type it again to do it.",
+    Cause.KEY: "Use another key for another command.",
 }
 
 
@@ -37,6 +38,7 @@ _BY_CAUSE = {
     Cause.FOREIGN: Exit.HELD,
     Cause.DOUBT: Exit.NOT_ALL_DONE,
     Cause.INTERRUPTED: Exit.INTERRUPTED,
+    Cause.KEY: Exit.FILE,
 }
 
 
@@ -72,6 +74,11 @@ def operation_json(operation: Operation, result: Result | None, *, recorded: boo
 
 
 CUT_OFF = "the process ended before the device's word was known"
+
+
+def unsent_json(operation: Operation, why: str) -> dict[str, Any]:
+    """An operation that never came to an entry in the journal: nothing of it was sent."""
+    return operation_json(operation, Result(Outcome.NOT_SENT, None, why), recorded=False)
 
 
 def report_json(report: "Report") -> dict[str, Any]:

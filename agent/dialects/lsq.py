@@ -126,7 +126,12 @@ class LsqStation:
     # --- connecting ---------------------------------------------------------------------------------------------------
 
     async def connect(self, wanted: Wanted, conn: int) -> Connected | NotSent:
-        """Open anew, check who answers, and enter the wanted session. Raises LeaseLost, StoreError."""
+        """Open anew, check who answers, and enter the wanted session. Raises LeaseLost, StoreError.
+
+        A clean connection on which this process has entered its session serves the next command too.
+        """
+        if wanted is Wanted.KEEP and self.hello is not None and self._may_stay():
+            return _connected(conn, self.hello, self.lease.session, _record(self.hello.record))
         self.close()
         try:
             hello = await self.reach()
@@ -153,6 +158,17 @@ class LsqStation:
             if kept is not None:
                 return _connected(conn, hello, kept, _record(hello.record))
         return await self._open_anew(hello, conn)
+
+    def _may_stay(self) -> bool:
+        return (
+            self._exchange is not None
+            and self._exchange.clean
+            and self._exchange.broken is None
+            and self._lease is not None
+            and self._lease.session is not None
+            and self._lease.session.ours
+            and self._lease.session.last_seq < SEQ_MAX
+        )
 
     async def reach(self) -> HelloReply:
         """A fresh connection on which HELLO was answered. Raises Unreachable."""

@@ -31,6 +31,9 @@ EPOCH_MAX: Final = 0xFFFF_FFFE
 
 HEADER_SIZE: Final = 11
 CRC_SIZE: Final = 4
+PSTR_MAX: Final = 255
+"""The longest name in HELLO, in UTF-8 bytes."""
+
 MAX_BODY_MIN: Final = 64
 MAX_BODY_LIMIT: Final = 512
 """`max_body` (header and payload, without CRC) lies between these two, in bytes."""

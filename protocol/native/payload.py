@@ -45,7 +45,6 @@ from protocol.native.messages import (
 )
 
 NV_TIER_MAX: Final = 2
-PSTR_MAX: Final = 255
 
 _OPEN_REQUEST: Final = struct.Struct(">QIQ")
 _OPEN_REPLY: Final = struct.Struct(">BQII")

@@ -24,6 +24,7 @@ from protocol.native.codes import (
     LEGAL,
     MAX_BODY_LIMIT,
     MAX_BODY_MIN,
+    PSTR_MAX,
     UNIT_MAX,
     UNIT_MIN,
     Status,
@@ -46,7 +47,7 @@ from protocol.native.messages import (
     ReadRequest,
 )
 from protocol.native.numbers import Running
-from protocol.native.payload import PSTR_MAX, build_reply, parse_request
+from protocol.native.payload import build_reply, parse_request
 
 __all__ = [
     "Action",

@@ -102,12 +102,11 @@ def intrusions(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidenc
     """What may come from outside instead: giving up, being taken up again, a start of the device; each at most once."""
     ended = isinstance(step, Finish)
     kinds = {type(fact) for fact in facts}
-    taken = {fact.resend for fact in facts if isinstance(fact, TakenUp)}
     if not ended and GiveUp not in kinds:
         yield (GiveUp("Ctrl-C"),)
     if not ended and Booted not in kinds and not setup.numbered and Connected in kinds:
         yield (Booted(_conn(facts)),)
-    for resend in {True, False} - taken:
+    for resend in (True, False) if TakenUp not in kinds else ():
         yield (TakenUp(resend),)
         if isinstance(step, Send):
             yield (_drawn(setup, facts, step), TakenUp(resend))
@@ -127,15 +126,16 @@ def _to_connect(setup: Setup, facts: Facts, step: Connect) -> Iterator[tuple[Evi
         yield (*quiet, Connected(conn, boot, session, AS_OPENED, opening, setup.durable))
         return
     for now in {boot, FIRST_BOOT + 1}:
-        for record in _records(copy.session, copy.seq):
+        for record in _records(copy.session, copy.seq, _opening(facts, copy.session)):
             fresh = step.session is Session.FRESH
             session = copy.session + 1 if fresh else None
             yield (*quiet, Connected(conn, now, session, record, record if fresh else None, setup.durable))
 
 
-def _records(session: int, seq: int) -> Iterator[Record | None]:
+def _records(session: int, seq: int, opening: Record | None) -> Iterator[Record | None]:
     """What HELLO and OPENED can show after a copy with this number."""
-    yield AS_OPENED
+    if opening is not None:
+        yield opening
     yield from (Record(session, seq, DIGEST, status) for status in (0, 1, 4))
     yield Record(session, seq, NOP_DIGEST, 0)
     yield Record(session, seq, 2, 0)
@@ -154,7 +154,7 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
     if setup.numbered:
         words.append(BadSession("cmd", _boot(facts)))
         words += [Spent(Owner.OURS, 4), Spent(Owner.NOP, 0), Spent(Owner.OTHER)]
-    words.append(Deferred("in_progress", setup.terms.busy_max_s / 2))
+    words.append(Deferred("in_progress", setup.terms.busy_max_s))
     yield from ((sent, word) for word in words)
 
 
@@ -177,6 +177,11 @@ def _drawn(setup: Setup, facts: Facts, step: Send) -> Sent:
         session = life.session or 0
         number = KEPT if session == KEPT[0] and setup.kept else (session, 1)
     return Sent(step.attempt, _conn(facts), step.text, number[1], number[0], DIGEST)
+
+
+def _opening(facts: Facts, session: int) -> Record | None:
+    lives = (fact for fact in facts if isinstance(fact, Connected) and fact.session == session)
+    return next((life.opening for life in lives), None)
 
 
 def _conn(facts: Facts) -> int:

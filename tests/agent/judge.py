@@ -5,7 +5,7 @@ read-backs. It knows no steps and no attempts; it only says which words would be
 `in_doubt` is left; where it allows one, a doubt could have been avoided.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from agent.evidence import (
     NOP_DIGEST,
@@ -37,9 +37,9 @@ from tests.agent.game import BASELINE, DIGEST, WANTED
 class Fate:
     """What is known of one number of the command."""
 
-    number: tuple[int, int]
+    number: tuple[int, int] = field(compare=False)
+    opening: Record | None = field(compare=False)
     boot: int | None
-    opening: Record | None
     single: bool = True
     ran: bool = False
     refused: bool = False
@@ -59,12 +59,17 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """All that the facts so far amount to. `here`: no reconnect since the baseline or, without one, the first copy."""
+    """All that the facts so far amount to.
+
+    `here`: no reconnect since the baseline or, without one, the first copy. `behind`: on the connection of the only
+    copy, which was answered. What only names a number is left out of comparisons, so that games which differ in nothing
+    but names can be told to be the same.
+    """
 
     copies: int = 0
     fates: tuple[Fate, ...] = ()
     boot: int | None = None
-    opening: Record | None = None
+    opening: Record | None = field(default=None, compare=False)
     acked: bool = False
     refused: bool = False
     before: str | None = None
@@ -84,10 +89,8 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
     match fact:
         case Connected():
             owed = j.owed and terms.survives_reopen
-            j = replace(j, boot=fact.boot, here=False, behind=False, owed=owed)
-            if j.fates:
-                return _newest(j, **_record_says(j.fates[-1], fact))
-            return replace(j, opening=fact.opening)
+            j = replace(j, boot=fact.boot, here=False, behind=False, owed=owed, opening=fact.opening)
+            return _newest(j, **_record_says(j.fates[-1], fact)) if j.fates else j
         case Sent():
             return _copy(j, fact)
         case Waited(seconds=seconds):
@@ -119,8 +122,16 @@ def _copy(j: Judge, fact: Sent) -> Judge:
     number = (fact.session, fact.seq)
     if j.fates and j.fates[-1].number == number:
         return _newest(j, single=False)
-    opening = None if first and j.opening is None else j.opening
-    return replace(j, fates=(*j.fates, Fate(number, j.boot, opening)))
+    return replace(j, fates=(*_summed_up(j.fates), Fate(number, j.opening, j.boot)))
+
+
+def _summed_up(fates: tuple[Fate, ...]) -> tuple[Fate, ...]:
+    """Earlier numbers as one: it never ran if none did, it ran if any did."""
+    if len(fates) < 2:
+        return fates
+    ran, refused = any(f.ran for f in fates), any(f.refused for f in fates)
+    never = all(f.never for f in fates)
+    return (Fate((0, 0), None, None, single=False, ran=ran, refused=refused, never=never, over=True),)
 
 
 def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSession) -> Judge:

@@ -30,7 +30,7 @@ def wall() -> datetime:
 
 
 @dataclass(slots=True)
-class Desk:
+class StoreDesk:
     """One process, as the store sees it."""
 
     holder: Holder
@@ -53,13 +53,13 @@ class Desk:
         )
 
 
-def desk(home: Path, holder: Holder | None = None) -> Desk:
+def desk(home: Path, holder: Holder | None = None) -> StoreDesk:
     """Open the store in `home` as this process, or as `holder`."""
     holder = holder or this_process("laptop")
     database = open_database(home)
     clock = Clock(wall)
     registry = Registry(database, holder, clock)
-    return Desk(holder, database, registry, Journal(database, registry, clock))
+    return StoreDesk(holder, database, registry, Journal(database, registry, clock))
 
 
 def virtual(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:

@@ -160,8 +160,7 @@ def test_what_is_no_store(tmp_path: Path, spoil: Callable[[Path], None], advice:
     file = tmp_path / FILE_NAME
     before = file.read_bytes() if file.is_file() else None
     with pytest.raises(StoreError, match=advice) as caught:
-        database = open_database(tmp_path)
-        database.read("SELECT value FROM meta")
+        open_database(tmp_path).read("SELECT value FROM meta")
     assert str(file) in str(caught.value)
     assert (file.read_bytes() if file.is_file() else None) == before
 
@@ -169,8 +168,8 @@ def test_what_is_no_store(tmp_path: Path, spoil: Callable[[Path], None], advice:
 def test_a_torn_page_is_an_error_not_an_empty_answer(tmp_path: Path) -> None:
     """Rows on a damaged page are never silently missing."""
     filled = open_database(tmp_path)
-    for n in range(300):
-        filled.commit_now(put(f"name {n}", "x" * 100))
+    rows = [(f"name {n}", "x" * 100) for n in range(300)]
+    filled.commit_now(lambda cursor: cursor.executemany("INSERT INTO meta VALUES (?, ?)", rows))
     filled.close()
     size = (tmp_path / FILE_NAME).stat().st_size
     with (tmp_path / FILE_NAME).open("r+b") as file:
@@ -192,7 +191,7 @@ def test_a_home_that_cannot_be(tmp_path: Path, home: str) -> None:
 @contextmanager
 def read_only(home: Path) -> Iterator[None]:
     """Take every right to write from this process; root becomes nobody for a while."""
-    rights = {home: 0o555} | {file: 0o444 for file in home.iterdir()}
+    rights = dict.fromkeys(home.iterdir(), 0o444) | {home: 0o555}
     for path, mode in rights.items():
         path.chmod(mode)
     root = os.geteuid() == 0
@@ -340,12 +339,16 @@ def test_a_full_disk_refuses_and_loses_nothing(database: SqliteDatabase, tmp_pat
     """A write that finds no room is refused whole; what was durable before stays, and with room it goes on."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     written: list[str] = []
+
+    def fill() -> None:
+        for n in range(100):
+            database.commit_now(put(f"name {n}", "x" * 30_000))
+            written.append(f"name {n}")
+
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, hard))
         with pytest.raises(StoreError, match="cannot be written"):
-            for n in range(100):
-                database.commit_now(put(f"name {n}", "x" * 30_000))
-                written.append(f"name {n}")
+            fill()
         with pytest.raises(StoreError, match="cannot be written"):
             database.commit_now(put("still full", "x" * 30_000))
     finally:

@@ -3,7 +3,6 @@
 WIRE.md section 3, Memory. Numbers in brackets are the known edge cases of boots.
 """
 
-
 import pytest
 
 from protocol.native.codes import Status, Type

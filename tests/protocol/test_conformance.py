@@ -8,23 +8,15 @@ left out.
 import pytest
 
 from protocol.native.codes import Status, Type
-from protocol.native.frame import Frame, digest, encode
+from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, NopReply, OpenReply, Spent
-from protocol.native.payload import build_open
-from tests.protocol.pair import AGENT, LONG_TEXT, Device, Pair
-
-ADJUST = "ADJUST offset +5"
+from tests.protocol.pair import ADJUST, LONG_TEXT, Device, Pair, opening
 
 
 @pytest.fixture
 def pair() -> Pair:
     """A device of tier 1 and its agent."""
     return Pair()
-
-
-def opening(epoch: int, nonce: int, attempt: int = 1) -> bytes:
-    """The bytes of one OPEN attempt."""
-    return encode(Frame(Type.OPEN, False, 1, attempt, 0, 0, 0, build_open(AGENT, epoch, nonce)))
 
 
 def twice(pair: Pair, text: str) -> tuple[bytes, bytes]:

@@ -10,13 +10,12 @@ from typing import get_args
 
 import pytest
 
-from protocol.native.codes import Status, Type
-from protocol.native.frame import NOP_DIGEST, digest
+from protocol.native.codes import Status
+from protocol.native.frame import NOP_DIGEST
 from protocol.native.messages import CommandReply, NopReply, Reply
 from protocol.native.requester import Answered, Event, Ignored
-from tests.protocol.pair import Device, Fault, Pair, Wire
+from tests.protocol.pair import ADJUST, ADJUST_DIGEST, Device, Fault, Pair, Wire
 
-ADJUST = "ADJUST offset +5"
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 
@@ -39,7 +38,7 @@ def change(pair: Pair, session: int, seq: int, attempts: int) -> str:
             if reply.status is Status.OK:
                 return "burnt"
             assert reply.spent is not None
-            assert reply.spent.digest in {digest(Type.CMD, ADJUST.encode()), NOP_DIGEST}
+            assert reply.spent.digest in {ADJUST_DIGEST, NOP_DIGEST}
             return "burnt" if reply.spent.digest == NOP_DIGEST else "applied"
         pair.requester.abandon()
     raise AssertionError("the wire delivers after its plan, so the settling ends")

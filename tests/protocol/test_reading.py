@@ -3,7 +3,6 @@
 WIRE.md section 3, READ, QUERY. Numbers in brackets are the known edge cases of sequence rules.
 """
 
-
 import pytest
 
 from protocol.native.codes import State, Status, Type

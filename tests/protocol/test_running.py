@@ -3,7 +3,6 @@
 WIRE.md section 3, CMD and NOP. Numbers in brackets are the known edge cases of sequence rules.
 """
 
-
 import pytest
 
 from protocol.native.codes import CONSUMING, Status, Type

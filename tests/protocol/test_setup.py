@@ -3,7 +3,6 @@
 WIRE.md sections 1 and 2.
 """
 
-
 import pytest
 
 from protocol.native.memory import Memory

@@ -1,0 +1,469 @@
+"""Who may write to a device? Leases, the one counter, and who a device turns out to be."""
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent import registry as rules
+from agent.evidence import Record, Sent
+from agent.operation import Outcome, Result
+from agent.processes import Holder, is_gone, this_process
+from agent.registry import LEASE_S, RENEW_S, SKEW_S, Held, Lease, LeaseLost, Session, WrongDevice
+from agent.steps import Send
+from agent.store.database import Refused
+from tests.agent.store_desk import ADJUST, URL, StoreDesk, case, desk, session, virtual
+
+ELSEWHERE = replace(this_process("gateway"), host="elsewhere", pid=1, boot="another", instance="far")
+OTHER_URL = "tcp://10.3.0.99:7000"
+
+
+def other_process(agent: str = "laptop") -> Holder:
+    """Another living process of this machine, as far as the store can see."""
+    return this_process(agent)
+
+
+def rows(table: str, process: StoreDesk) -> list[tuple[object, ...]]:
+    """A whole table."""
+    return process.database.read(f"SELECT * FROM {table}")  # noqa: S608
+
+
+# --- leases -----------------------------------------------------------------------------------------------------
+
+
+def test_a_device_has_one_holder_at_a_time(tmp_path: Path) -> None:
+    """A second process is refused and told who holds the device; after a release it gets it."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process("gateway"))
+        lease = one.claim()
+        with pytest.raises(Held, match=f"agent laptop, process {os.getpid()} on .* since 2026-11-29") as held:
+            two.claim()
+        assert held.value.holder == one.holder == two.registry.holder_of(lease.device)
+        one.registry.release(lease)
+        assert two.registry.holder_of(lease.device) is None
+        assert two.claim().device == lease.device
+
+    virtual(scenario)
+
+
+def test_two_tasks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
+    """A process that holds a device is refused it a second time: both tasks would draw the same numbers."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        one.registry.release(one.claim())
+        one.claim()
+        with pytest.raises(Held):
+            one.claim()
+
+    virtual(scenario)
+
+
+def test_a_lease_lapses_when_it_is_not_renewed(tmp_path: Path) -> None:
+    """At the end of its time a lease is taken, not before; the counter grows and the session is dropped."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        lease.session = session()
+        await one.registry.spend(lease)
+        await asyncio.sleep(LEASE_S - 0.1)
+        with pytest.raises(Held):
+            two.claim()
+        await asyncio.sleep(0.1)
+        assert two.registry.holder_of(lease.device) is None
+        taken = two.claim()
+        assert (taken.token, taken.session) == (lease.token + 1, None)
+        assert two.device(taken)["session"] is None
+
+    virtual(scenario)
+
+
+def test_renewing_keeps_a_lease(tmp_path: Path) -> None:
+    """A lease that is renewed in time is never free; renewing writes only when a third of the time is over."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        await one.registry.renew(lease)
+        assert one.database.flushes == 1
+        for _ in range(6):
+            await asyncio.sleep(RENEW_S)
+            await one.registry.renew(lease)
+            with pytest.raises(Held):
+                two.claim()
+        assert one.database.flushes == 7
+
+    virtual(scenario)
+
+
+def test_every_write_renews_the_lease(tmp_path: Path) -> None:
+    """Whoever writes about a device shows the lease and so keeps it."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        await asyncio.sleep(LEASE_S - 1)
+        await one.journal.keep(case(), lease)
+        await asyncio.sleep(LEASE_S - 1)
+        with pytest.raises(Held):
+            two.claim()
+
+    virtual(scenario)
+
+
+def test_other_machines_wait_longer(tmp_path: Path) -> None:
+    """The lease of another machine, whose clock may differ, is respected for a few seconds more."""
+
+    async def scenario() -> None:
+        far, near = desk(tmp_path, ELSEWHERE), desk(tmp_path)
+        far.claim()
+        await asyncio.sleep(LEASE_S + SKEW_S - 0.1)
+        with pytest.raises(Held, match="on elsewhere"):
+            near.claim()
+        await asyncio.sleep(0.1)
+        near.claim()
+
+    virtual(scenario)
+
+
+def test_the_next_process_goes_on_with_the_session(tmp_path: Path) -> None:
+    """After a release the same agent's next process gets the session, its number and record, and not as its own."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        record = Record(1, 2, 3, 0)
+        lease.session, lease.number = Session(0x20001, 7, 4, record, ours=True), 9
+        await one.registry.spend(lease)
+        one.registry.release(lease)
+        again = one.claim()
+        assert again.session == Session(0x20001, 7, 4, record, ours=True)
+        one.registry.release(again)
+        next_process = desk(tmp_path, other_process())
+        kept = next_process.claim()
+        assert kept.session == Session(0x20001, 7, 4, record, ours=False)
+        assert (kept.token, kept.number) == (lease.token, 9)
+
+    virtual(scenario)
+
+
+def test_another_agent_opens_anew(tmp_path: Path) -> None:
+    """When the holder before was another agent the counter grows and its session is not used."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process("gateway"))
+        lease = one.claim()
+        lease.session = session()
+        await one.registry.spend(lease)
+        one.registry.release(lease)
+        taken = two.claim()
+        assert (taken.token, taken.session) == (lease.token + 1, None)
+
+    virtual(scenario)
+
+
+Write = Callable[[StoreDesk, Lease], Awaitable[object]]
+WRITES: dict[str, Write] = {
+    "intend": lambda one, lease: one.journal.intend(case(), lease, Send(ADJUST, 1), Sent(1, 1, ADJUST, 1)),
+    "keep": lambda one, lease: one.journal.keep(case(), lease),
+    "close": lambda one, lease: one.journal.close(case(), lease, Result(Outcome.APPLIED, None, "")),
+    "draw_epoch": lambda one, lease: one.registry.draw_epoch(lease),
+    "spend": lambda one, lease: one.registry.spend(lease),
+    "renew": lambda one, lease: one.registry.renew(lease),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+@pytest.mark.parametrize("how", ["lapsed", "released", "merged"])
+def test_a_former_holder_writes_nothing(write: Write, how: str, tmp_path: Path) -> None:
+    """Under a lease that is not held any more every write is refused and changes nothing."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        lease.session = session(last_seq=3)
+        await one.registry.spend(lease)
+        if how == "released":
+            one.registry.release(lease)
+        elif how == "merged":
+            lease = replace(lease, device=lease.device + 1)
+        await asyncio.sleep(LEASE_S)
+        if how == "lapsed":
+            two.claim()
+        before = [rows(table, two) for table in ("device", "operation", "evidence")]
+        lease.session = session(last_seq=4)
+        with pytest.raises(LeaseLost):
+            await write(one, lease)
+        assert [rows(table, two) for table in ("device", "operation", "evidence")] == before
+
+    virtual(scenario)
+
+
+def test_releasing_a_lost_lease_is_harmless(tmp_path: Path) -> None:
+    """The new holder keeps the device, whatever the former one gives back."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        await asyncio.sleep(LEASE_S)
+        two.claim()
+        one.registry.release(lease)
+        with pytest.raises(Held):
+            one.claim()
+
+    virtual(scenario)
+
+
+# --- processes ---------------------------------------------------------------------------------------------------
+
+HOLD = """
+import asyncio, sys
+from pathlib import Path
+from agent.clock import Clock
+from agent.processes import this_process
+from agent.registry import Registry
+from agent.store.sqlite import open_database
+
+async def hold():
+    registry = Registry(open_database(Path(sys.argv[1])), this_process("laptop"), Clock())
+    registry.claim("tcp://10.3.0.31:7000", 1, None)
+    print("holding", flush=True)
+    sys.stdin.readline()
+
+asyncio.run(hold())
+"""
+
+
+def test_a_killed_holder_is_free_at_once(tmp_path: Path) -> None:
+    """The lease of a process that was killed is taken without waiting, even before its parent has noticed."""
+
+    async def scenario() -> None:
+        child = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        with child:
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"holding\n"
+            one = desk(tmp_path)
+            with pytest.raises(Held, match=f"process {child.pid} on"):
+                one.claim()
+            child.send_signal(signal.SIGKILL)
+            os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+            lease = one.claim()
+            assert lease.token == 0
+            child.wait()
+        one.registry.release(lease)
+
+    virtual(scenario)
+
+
+def test_what_is_known_of_a_process() -> None:
+    """Gone: a pid that is free, taken by a later process, or of an earlier boot; another machine's never for sure."""
+    me = this_process()
+    assert Holder.from_json(me.to_json()) == me
+    assert not is_gone(me, me)
+    assert not is_gone(replace(me, instance="other"), me)
+    assert is_gone(replace(me, started="1"), me)
+    assert is_gone(replace(me, boot="earlier"), me)
+    assert is_gone(replace(me, pid=2**22 + 1), me)
+    assert not is_gone(replace(me, started=""), me)
+    assert not is_gone(replace(me, host="elsewhere", pid=2**22 + 1, boot="b"), me)
+    assert this_process().instance != me.instance
+
+
+# --- the counter --------------------------------------------------------------------------------------------------
+
+
+def test_epochs_only_grow_and_are_durable_when_drawn(tmp_path: Path) -> None:
+    """Every drawn epoch is above all before it, is the token from then on, and another connection can read it."""
+
+    async def scenario() -> None:
+        one, other = desk(tmp_path), desk(tmp_path, other_process())
+        lease = one.claim()
+        lease.session = session()
+        await one.registry.spend(lease)
+        drawn = [await one.registry.draw_epoch(lease) for _ in range(3)]
+        drawn.append(await one.registry.draw_epoch(lease, above=1000))
+        drawn.append(await one.registry.draw_epoch(lease, above=5))
+        assert drawn == [1, 2, 3, 1001, 1002]
+        assert (lease.token, lease.session, other.registry.counter(lease)) == (1002, None, 1002)
+        assert other.device(lease)["session"] is None
+        await one.registry.spend(lease)
+
+    virtual(scenario)
+
+
+def test_epochs_run_out_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last epoch, which devices refuse, is never drawn, and nothing changes."""
+    monkeypatch.setattr(rules, "EPOCH_LIMIT", 2)
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        assert await one.registry.draw_epoch(lease) == 1
+        with pytest.raises(Refused, match="used up"):
+            await one.registry.draw_epoch(lease)
+        assert one.registry.counter(lease) == lease.token == 1
+
+    virtual(scenario)
+
+
+def test_a_restored_store_draws_no_higher_epoch_than_the_device_has(tmp_path: Path) -> None:
+    """A store put back from a copy is behind the device's epoch, which is how it is noticed."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path / "store")
+        lease = one.claim()
+        await one.registry.draw_epoch(lease)
+        one.registry.release(lease)
+        shutil.copytree(tmp_path / "store", tmp_path / "copy")
+        lease = one.claim()
+        device_has = [await one.registry.draw_epoch(lease) for _ in range(3)][-1]
+        copy = desk(tmp_path / "copy", other_process())
+        copied = copy.claim()
+        assert copy.registry.counter(copied) < device_has
+        assert await copy.registry.draw_epoch(copied) <= device_has
+        assert copy.registry.agent_id == one.registry.agent_id
+
+    virtual(scenario)
+
+
+# --- who a device is -----------------------------------------------------------------------------------------------
+
+
+def test_the_first_device_met_is_pinned(tmp_path: Path) -> None:
+    """Once a device has told who it is, another one at the same address is refused until the inventory names it."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        assert not one.registry.is_met(lease)
+        one.registry.compare(URL, 1, "C1", "SN-1", named=False)
+        one.registry.meet(lease, URL, 1, "C1", "SN-1", named=False)
+        one.registry.meet(lease, URL, 1, "C1", "SN-1", named=False)
+        assert one.registry.is_met(lease)
+        before = rows("device", one)
+        for model, serial in (("C1", "SN-2"), ("C2", "SN-1")):
+            with pytest.raises(WrongDevice, match=f"serial {serial} .* answers at {URL}, but SN-1"):
+                one.registry.meet(lease, URL, 1, model, serial, named=False)
+            with pytest.raises(WrongDevice):
+                one.registry.compare(URL, 1, model, serial, named=False)
+        assert rows("device", one) == before
+        one.registry.compare(URL, 1, "C1", "SN-2", named=True)
+
+    virtual(scenario)
+
+
+def test_a_named_replacement_is_a_device_of_its_own(tmp_path: Path) -> None:
+    """A replacement that the inventory names gets its own row and lease; what the old one left stays with it."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        one.registry.meet(lease, URL, 1, "C1", "SN-1", named=False)
+        await one.journal.keep(case(), lease)
+        old = lease.device
+        one.registry.meet(lease, URL, 1, "C1", "SN-2", named=True)
+        assert lease.device != old
+        assert one.registry.lookup(URL, 1, None) == lease.device
+        assert one.registry.lookup(URL, 1, "SN-1") == old
+        assert [entry.device for entry in one.journal.unsettled(old)] == [old]
+        assert one.journal.unsettled(lease.device) == []
+        assert one.registry.holder_of(old) is None
+        await one.registry.spend(lease)
+
+    virtual(scenario)
+
+
+def test_a_second_address_leads_to_the_known_device(tmp_path: Path) -> None:
+    """A provisional row is merged into the device that answers: operations, address, lease and session."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        first = one.claim()
+        one.registry.meet(first, URL, 1, "C1", "SN-1", named=False)
+        first.session, first.number = session(last_seq=8), 3
+        await one.registry.spend(first)
+        one.registry.release(first)
+        lease = one.claim(OTHER_URL)
+        provisional = lease.device
+        await one.journal.keep(case(), lease)
+        assert provisional != first.device
+        one.registry.meet(lease, OTHER_URL, 1, "C1", "SN-1", named=False)
+        assert (lease.device, lease.number) == (first.device, 3)
+        assert lease.session == session(last_seq=8)
+        assert {one.registry.lookup(url, 1, None) for url in (URL, OTHER_URL)} == {first.device}
+        assert [entry.operation.op for entry in one.journal.unsettled(first.device)] == ["01JOP1"]
+        assert one.database.read("SELECT id FROM device") == [(first.device,)]
+        assert one.registry.address_of(first.device) == (URL, 1)
+        await one.registry.spend(lease)
+
+    virtual(scenario)
+
+
+def test_a_device_held_under_another_address_is_held(tmp_path: Path) -> None:
+    """Who answers may be in other hands by its other address: refused, and nothing is merged."""
+
+    async def scenario() -> None:
+        one, two = desk(tmp_path), desk(tmp_path, other_process())
+        first = one.claim()
+        one.registry.meet(first, URL, 1, "C1", "SN-1", named=False)
+        lease = two.claim(OTHER_URL)
+        device = lease.device
+        with pytest.raises(Held):
+            two.registry.meet(lease, OTHER_URL, 1, "C1", "SN-1", named=False)
+        assert lease.device == device == two.registry.lookup(OTHER_URL, 1, None)
+        await two.registry.renew(lease)
+
+    virtual(scenario)
+
+
+def test_a_device_that_moved_is_found_by_its_serial(tmp_path: Path) -> None:
+    """A serial that the inventory names leads to the device's row whatever the address; the address follows."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        first = one.claim()
+        one.registry.meet(first, URL, 1, "C1", "SN-1", named=False)
+        one.registry.release(first)
+        lease = one.claim(OTHER_URL, serial="SN-1")
+        assert lease.device == first.device
+        assert one.registry.lookup(OTHER_URL, 1, None) is None
+        one.registry.meet(lease, OTHER_URL, 1, "C1", "SN-1", named=True)
+        assert one.registry.lookup(OTHER_URL, 1, None) == first.device
+
+    virtual(scenario)
+
+
+def test_units_of_one_line_are_different_devices(tmp_path: Path) -> None:
+    """The address of a device is its URL and its unit."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        assert one.registry.claim(URL, 1, None).device != one.registry.claim(URL, 2, None).device
+
+    virtual(scenario)
+
+
+def test_an_abandoned_session_is_not_gone_on_with(tmp_path: Path) -> None:
+    """After a person's word the next claim finds no session."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        lease.session = session()
+        await one.registry.spend(lease)
+        one.registry.release(lease)
+        one.registry.abandon_session(lease.device)
+        assert one.claim().session is None
+
+    virtual(scenario)
