@@ -14,7 +14,7 @@ def parse_duration(value: str | float | Decimal) -> float:
     Raises:
         ValueError: no duration, not more than 0, or above `DURATION_MAX_S`.
     """
-    match = _DURATION.fullmatch(str(value).strip()) if not isinstance(value, bool) else None
+    match = _DURATION.fullmatch(str(value).strip())
     if match is None:
         raise ValueError(f"'{value}' is not a duration: such as 2s, 500ms or 1.5")
     seconds = float(match["number"]) / (1000 if match["unit"] == "ms" else 1)

@@ -19,12 +19,11 @@ from pydantic_core import PydanticCustomError
 from agent.address import parse_url
 from agent.duration import parse_duration
 from agent.inventory_csv import read_csv
-from agent.selection import select
 from devices.problems import FileProblem, FileProblems, did_you_mean
 from devices.source import Document, read
 from devices.validation import SENTENCE, Seconds, Strict, validate
 
-__all__ = ["Defaults", "Device", "Group", "Inventory", "SharedLine", "load", "parse_duration", "select"]
+__all__ = ["Defaults", "Device", "Group", "Inventory", "SharedLine", "load", "parse_duration"]
 
 T = TypeVar("T")
 

@@ -134,6 +134,7 @@ class Terms:
 def _plain(part: Terms | Readback | AbsoluteForm) -> dict[str, Any]:
     """The fields of a part of the terms, its parts taken apart too (`asdict` copies deeply, which costs ten times)."""
     fields = {name: getattr(part, name) for name in part.__slots__}
+    fields = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
     for name in ("readback", "form"):
         if fields.get(name) is not None:
             fields[name] = _plain(fields[name])

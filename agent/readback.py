@@ -131,11 +131,12 @@ def _another_look(terms: Terms, back: Readback, v: View, taken: list[Look]) -> S
 
 
 def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
-    """Asked where an old copy cannot arrive any more: numbered, behind copies that were all answered, or quiet."""
-    all_answered = v.silent == 0 and v.deferred_s == 0
-    return (
-        v.number is not None or (all_answered and conn == v.copies[-1].conn) or waited_s >= terms.late_max_s
-    )
+    """Asked where no copy can arrive any more: numbered, behind the answer to the last copy, or on a quiet path.
+
+    Copies before the last need no look: each further one went out on a quiet path only.
+    """
+    behind_the_answer = v.word is not None and conn == v.copies[-1].conn
+    return v.number is not None or behind_the_answer or waited_s >= terms.late_max_s
 
 
 def _boot_voids(back: Readback, v: View) -> bool:

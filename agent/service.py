@@ -313,8 +313,13 @@ class Service:
             return  # the lease lapses by itself, and at once when this process ends
 
     def _tell_ignored(self, target: Target, ignored: "Ignored") -> None:
-        if ignored.why == "late" and ignored.text.startswith("CMD"):
-            self.log.write(self._event(target.name, None, name="late_ack", attempt=ignored.attempt))
+        frame = ignored.frame
+        if ignored.why == "late" and frame is not None and frame.type.name == "CMD":
+            late = Event(
+                ts=self.clock.stamp(), level="INFO", device=target.name, agent=self.holder.agent, event="late_ack",
+                session=frame.session, seq=frame.seq, attempt=frame.attempt,
+            )  # fmt: skip
+            self.log.write(late)
         else:
             text = f"{ignored.why}: {ignored.text}"
             self.log.write(self._event(target.name, text, name="ignored", data=bytes_text(ignored.data)))
@@ -328,16 +333,14 @@ class Service:
         text: str | None,
         *,
         name: EventName = "note",
-        attempt: int | None = None,
         data: str | None = None,
     ) -> Event:
         return Event(
             ts=self.clock.stamp(),
-            level="INFO" if name == "late_ack" else "DEBUG",
+            level="DEBUG",
             device=device,
             agent=self.holder.agent,
             event=name,
-            attempt=attempt,
             text=text,
             bytes=data,
         )
@@ -348,7 +351,11 @@ def obstacle(target: Target) -> str | None:
     if target.dialect != "lsq":
         return f"{target.name}: equipment of dialect '{target.dialect}' is not supported by this version"
     scheme = parse_url(target.url).scheme
-    return None if scheme == "tcp" else f"{target.name}: links of kind {scheme}: are not supported by this version"
+    return (
+        None
+        if scheme == "tcp"
+        else f"{target.name}: links of kind {scheme}: are not supported by this version"
+    )
 
 
 async def _dial(target: Target) -> Link:

@@ -93,8 +93,8 @@ async def push(service: Service, port: int, commands: int, fixed: Terms) -> None
     with service.hold(target) as station:
         for _ in range(commands):
             operation = Operation(
-                op=str(ULID()), device=url, command="RESET counter", kind="reset", terms=fixed, profile="demo/controller",
-                profile_digest="", route=url, submitted_by="bench",
+                op=str(ULID()), device=url, command="RESET counter", kind="reset", terms=fixed, route=url,
+                profile="demo/controller", profile_digest="", submitted_by="bench",
             )  # fmt: skip
             report = await service.send_on(station, operation)
             assert report.result.outcome.value == "applied", report.result

@@ -5,7 +5,6 @@ A person ends `--follow` with Ctrl-C, silently and with exit 130 as from `tail -
 `head`, ends it with exit 0.
 """
 
-import os
 import select
 import sys
 from collections.abc import Iterator
@@ -74,7 +73,7 @@ def log(
     except KeyboardInterrupt:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
-        _forget_stdout()
+        output.forget_stdout()
         raise typer.Exit(Exit.OK) from None
     if records.skipped and not common.quiet:
         output.say(f"Lines that are no records, skipped: {records.skipped} ({path})")
@@ -119,12 +118,9 @@ def _readable(records: reader.Records, path: Path) -> Iterator[Event]:
 
 
 def _pause() -> bool:
-    """Wait before the next look; False as soon as whoever reads our output has gone."""
+    """Wait before the next look; False as soon as nobody reads our output."""
+    if sys.stdout is None:  # closed by whoever started us
+        return False
     poller = select.poll()
     poller.register(sys.stdout.fileno(), 0)  # 0: nothing but errors and hang-ups
-    return poller.poll(PAUSE_MS) is not None
-
-
-def _forget_stdout() -> None:
-    """Let what is still buffered go nowhere, so that the interpreter does not complain about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return not poller.poll(PAUSE_MS)

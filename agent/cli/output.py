@@ -1,7 +1,7 @@
 """How is something said? Results on stdout, everything else on stderr; nothing from a device or a path is ever markup.
 
-A table on a terminal; elsewhere tab-separated lines that are never cut, no colour, no animation. Whatever does not print
-is escaped, JSON included. A stderr that has gone changes nothing: what is under way matters more than who listens.
+A table on a terminal; elsewhere tab-separated lines that are never cut, no colour, no animation. Whatever does not
+print is escaped, JSON included. A stderr that has gone changes nothing: what is under way matters more than listeners.
 """
 
 import json
@@ -15,7 +15,6 @@ import typer
 
 from agent.cli.exit_codes import Exit
 from logs.text import escape
-
 
 LINE_MAX = 1_000_000
 """Characters of one line; beyond it is no text for anybody."""

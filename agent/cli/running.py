@@ -56,10 +56,16 @@ async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
             loop.remove_signal_handler(number)
 
 
+_TOLD_AT_THE_END = frozenset({"in_doubt", "not_sent", "refused"})
+"""Events that the command itself tells, with what to type next."""
+
+
 def _echo(common: Common) -> Callable[[Event], None]:
     shown = {0: ("WARN", "ERROR"), 1: ("INFO", "WARN", "ERROR")}.get(common.verbose)
 
     def echo(event: Event) -> None:
+        if common.verbose == 0 and event.event in _TOLD_AT_THE_END:
+            return
         if shown is None or event.level in shown:
             output.say(human(event, with_bytes=common.verbose > 1))
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from agent.cli.patience import silence_s
 from agent.cli.places import load_profile
-from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load, select
+from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load
+from agent.selection import select
 from agent.service import Target, obstacle
 from agent.settings import Settings
 from devices.problems import UsageProblem
@@ -55,7 +56,19 @@ def choose_targets(settings: Settings, patterns: Sequence[str], profile: str | N
         if name not in profiles:
             profiles[name] = load_profile(settings, name)
         chosen.append(_chosen(settings, device, defaults, profiles[name]))
+    _refuse_one_device_twice(chosen)
     return chosen
+
+
+def _refuse_one_device_twice(chosen: Sequence[Chosen]) -> None:
+    """Two names of one device in one order would make a command count twice."""
+    seen: dict[tuple[str, int], str] = {}
+    for each in chosen:
+        first = seen.setdefault((each.target.url, each.target.unit), each.device.name)
+        if first != each.device.name:
+            raise UsageProblem(
+                f"{first} and {each.device.name} are one device ({each.target.url})", "Name one of them"
+            )
 
 
 def reachable_targets(settings: Settings, patterns: Sequence[str], profile: str | None) -> list[Chosen]:

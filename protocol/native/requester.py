@@ -59,13 +59,13 @@ class Ignored:
     """Input that answers nothing asked now.
 
     `why`: `late` answers an earlier request of this stream or one already answered, `foreign` none of ours,
-    `echo` is a request, `junk` is malformed. `text` is for the log, `attempt` None where unknown, `data` the
+    `echo` is a request, `junk` is malformed. `text` is for the log, `frame` None where it was none, `data` the
     bytes.
     """
 
     why: Why
     text: str
-    attempt: int | None
+    frame: Frame | None
     data: bytes
 
 
@@ -172,7 +172,7 @@ class Requester:
         try:
             reply = payload.parse_reply(item)
         except FrameError as error:
-            return Ignored("junk", f"{item.type.name} reply: {error.reason}", item.attempt, encode(item))
+            return Ignored("junk", f"{item.type.name} reply: {error.reason}", item, encode(item))
         key = _key_of(item, reply)
         if key == self._outstanding:
             return self._answer(reply)
@@ -232,7 +232,7 @@ def _key_of(frame: Frame, reply: Reply) -> _Key:
 def _ignored(why: Why, frame: Frame) -> Ignored:
     what = "reply" if frame.reply else "request"
     text = f"{frame.type.name} {what}, unit {frame.unit}, session {frame.session:#010x}, seq {frame.seq}"
-    return Ignored(why, text, frame.attempt, encode(frame))
+    return Ignored(why, text, frame, encode(frame))
 
 
 def _session(session: int) -> int:

@@ -13,24 +13,21 @@ them in the order given and executes the commands. Rules:
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Final
 
 from protocol.native import messages, numbers
 from protocol.native.actions import Action, Execute, HangUp, Reply, Store
 from protocol.native.codes import (
     CONSUMING,
     EPOCH_MAX,
-    HEADER_SIZE,
     LEGAL,
     MAX_BODY_LIMIT,
-    MAX_BODY_MIN,
-    PSTR_MAX,
     UNIT_MAX,
     UNIT_MIN,
     Status,
     Type,
 )
 from protocol.native.frame import REPLAYED, Decoder, Frame, FrameError, Junk, digest, encode
+from protocol.native.identity import TEXT_OFFSET, Identity, check_sizes
 from protocol.native.memory import TIERS, LiveMemory, Memory, Slot, next_boot_id
 from protocol.native.messages import (
     CloseReply,
@@ -62,26 +59,6 @@ __all__ = [
     "Store",
     "boot",
 ]
-
-HELLO_FIXED: Final = 38
-"""Bytes of a HELLO reply's body beside the three names, the record included."""
-
-STORED_TEXT_OFFSET: Final = HEADER_SIZE + 6
-"""Bytes before a stored text in the body that has most of them (QUERY's DONE)."""
-
-TEXT_OFFSET: Final = HEADER_SIZE + 1
-"""Bytes before the text in the reply to a CMD or READ."""
-
-REPLY_MAX_LIMIT: Final = 255
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who the device says it is."""
-
-    serial: str
-    model: str
-    firmware: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +113,7 @@ class Responder:
             raise ValueError(f"tier {tier} over memory of tier {memory.tier}")
         if not UNIT_MIN <= unit <= UNIT_MAX:
             raise ValueError(f"unit {unit} is not within {UNIT_MIN} to {UNIT_MAX}")
-        _check_sizes(identity, max_body, reply_max)
+        check_sizes(identity, max_body, reply_max)
         self.identity = identity
         self.tier = tier
         self.unit = unit
@@ -339,17 +316,6 @@ class Responder:
                 flags = REPLAYED
         answer = Frame(frame.type, True, self.unit, frame.attempt, flags, session, seq, build_reply(reply))
         return [Reply(conn, encode(answer))]
-
-
-def _check_sizes(identity: Identity, max_body: int, reply_max: int) -> None:
-    """Every reply fits `max_body`, and every length its one-byte field; ValueError otherwise."""
-    if not MAX_BODY_MIN <= max_body <= MAX_BODY_LIMIT:
-        raise ValueError(f"max_body {max_body} is not within {MAX_BODY_MIN} to {MAX_BODY_LIMIT}")
-    names = [len(name.encode()) for name in (identity.serial, identity.model, identity.firmware)]
-    if max(names) > PSTR_MAX or HELLO_FIXED + sum(names) > max_body:
-        raise ValueError(f"the names do not fit a HELLO reply of {max_body} bytes")
-    if not 0 <= reply_max <= min(REPLY_MAX_LIMIT, max_body - STORED_TEXT_OFFSET):
-        raise ValueError(f"reply_max {reply_max} does not fit max_body {max_body}")
 
 
 def boot(

@@ -27,6 +27,7 @@ from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from simulator.faults import parse
 from simulator.loop import run
+from tests.agent.replay import assert_replays
 
 T = TypeVar("T")
 
@@ -170,5 +171,6 @@ def at_a_desk(
             return await play(desk, device)
         finally:
             desk.service.close()
+            assert_replays(home)
 
     return run(main)

@@ -61,7 +61,7 @@ class Look:
 class Judge:
     """All that the facts so far amount to.
 
-    `here`: no reconnect since the baseline or, without one, the first copy. `behind`: on the connection of the only
+    `here`: no reconnect since the baseline or, without one, the first copy. `behind`: on the connection of the last
     copy, which was answered. What only names a number is left out of comparisons, so that games which differ in nothing
     but names can be told to be the same.
     """
@@ -113,7 +113,7 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
 def _copy(j: Judge, fact: Sent) -> Judge:
     first = j.copies == 0
     j = replace(
-        j, copies=min(2, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=first
+        j, copies=min(2, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=True
     )
     if first and j.before is None:
         j = replace(j, here=True)

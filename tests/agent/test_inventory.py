@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.inventory import Defaults, Device, Inventory, load, select
+from agent.inventory import Defaults, Device, Inventory, load
+from agent.selection import select
 from devices.problems import FileProblems, UsageProblem
 
 FIELD = """

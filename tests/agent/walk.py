@@ -80,17 +80,22 @@ def outlook(terms: Terms, v: View) -> Hashable:
     copies = [v.copies[0].conn, v.copies[-1].conn] if v.copies else []
     conns = [places.setdefault(c, len(places)) for c in (v.conn, v.baseline_conn, *copies)]
     late_s = terms.late_max_s
-    looks = tuple(
-        (
-            look.value,
-            places.setdefault(look.conn, len(places)),
-            min(look.waited_s, late_s),
-            v.waits - look.waits,
-        )
-        for look in v.readings
+    quiet = [look.waited_s >= late_s or look.conn == copies[-1] for look in v.readings]
+    looks = (
+        *(
+            (look.value, places.setdefault(look.conn, len(places)), ordered, v.waits > look.waits)
+            for look, ordered in list(zip(v.readings, quiet, strict=True))[-2:]
+        ),
+        (len(v.readings) > 1 and v.readings[-1].waits > v.readings[-2].waits, len(quiet), sum(quiet)),
     )
     n = v.number
-    number = n and (n.seq == 1, n.life.boot, n.life.opening is None, min(n.copies, 2), n.copies == len(v.copies))
+    number = n and (
+        n.seq == 1,
+        n.life.boot,
+        n.life.opening is None,
+        min(n.copies, 2),
+        n.copies == len(v.copies),
+    )
     shown = n and n.shown and (n.shown.digest, n.shown.status)
     learnt = n and (shown, n.turned_away, n.unused)
     here = v.connected and (v.connected.boot, v.connected.session is None, v.connected.durable)

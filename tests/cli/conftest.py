@@ -1,12 +1,13 @@
 """What the tests of the command line share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.bench import Bench
+from tests.cli.process_rig import ProcessRig, make_rig
 from tests.cli.project import Project
 
 
@@ -29,3 +30,18 @@ def bench(project: Project, quick_home: Path, monkeypatch: pytest.MonkeyPatch) -
     built = Bench(Project(project.folder, quick_home / "home", project.capsys))
     yield built
     built.close()
+
+
+@pytest.fixture
+def start_rig(tmp_path: Path, quick_home: Path) -> Iterator[Callable[..., ProcessRig]]:
+    """Start a device process with a fault plan, and a project for it: `start_rig(faults, tier=1, timeout="0.3s")`."""
+    rigs: list[ProcessRig] = []
+
+    def start(faults: str = "", *, tier: int = 1, timeout: str = "0.3s") -> ProcessRig:
+        rigs.append(rig := make_rig(tmp_path / f"rig-{len(rigs)}", quick_home, faults, tier=tier))
+        rig.set_up(timeout=timeout)
+        return rig
+
+    yield start
+    for rig in rigs:
+        rig.close()

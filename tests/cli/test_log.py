@@ -218,6 +218,12 @@ def test_a_real_process_follows_until_its_reader_goes(logged: Project) -> None:
         assert (process.wait(timeout=10), process.stderr.read()) == (0, b"")
 
 
+def test_following_without_an_output_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With stdout closed from the start there is nothing to wait for."""
+    monkeypatch.setattr(sys, "stdout", None)
+    assert log._pause() is False
+
+
 def test_a_real_process_ends_on_ctrl_c(logged: Project) -> None:
     """The interrupt of a terminal ends it with 130 and leaves stderr empty."""
     with _started(logged.home, "--follow") as process:

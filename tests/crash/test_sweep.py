@@ -1,4 +1,4 @@
-"""Does the truth survive a crash at every single point? Stop at store or link write 1, 2, 3 ... until a run gets through.
+"""Does the truth survive a crash at every point? Stop at store or link write 1, 2, 3 ... until a run gets through.
 
 After each crash another process goes on with the same store: it asks again under the same key, or sends something else.
 The device may have booted in between. The ledger is the judge.
@@ -60,7 +60,7 @@ class Crasher:
         database.commit = crashing_commit  # type: ignore[method-assign]
         database.commit_now = crashing_commit_now  # type: ignore[method-assign]
         self._undo: Any = lambda: setattr(DeviceLink, "write", write)
-        DeviceLink.write = crashing_write  # type: ignore[method-assign]
+        DeviceLink.write = crashing_write  # type: ignore[method-assign,assignment]
 
     def before(self) -> None:
         if self.dead:

@@ -113,7 +113,6 @@ def test_nothing_to_say_about_a_good_profile(tmp_path: Path) -> None:
             "SET baud",
             "in doubt",
         ),
-        ("expect: before + 1", "expect: 'clamp(before + 1, 0, 9)'", "", 0, "", ""),
         ("{ack: '^OK", "{echo: true, ack: '^COUNT|OK", "", 0, "", ""),
     ],
 )
@@ -127,6 +126,12 @@ def test_findings(
         [(level, line, where)] if level else []
     )
     assert all(message in each.message for each in findings)
+
+
+def test_an_expectation_that_clamps_states_the_stop(tmp_path: Path) -> None:
+    """A stop that `expect` itself computes needs no `min`, `max` or `clamps` beside it."""
+    text = CLEAN.replace("clamps: false, ", "").replace("before + 1}", "'clamp(before + 1, 0, 9)'}")
+    assert lint(loaded(tmp_path, text)) == []
 
 
 def test_the_default_reply_time_is_named(tmp_path: Path) -> None:

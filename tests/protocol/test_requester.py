@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocol.native.codes import REPLAYED, State, Status, Type
-from protocol.native.frame import Decoder, Frame, encode
+from protocol.native.frame import Decoder, Frame, decode, encode
 from protocol.native.messages import (
     CloseReply,
     CommandReply,
@@ -126,7 +126,7 @@ def test_ignored_says_what_it_was() -> None:
     late = answer(request, DONE, attempt=1)
 
     assert requester.receive(late) == [
-        Ignored("late", "CMD reply, unit 1, session 0x00020001, seq 3", 1, late)
+        Ignored("late", "CMD reply, unit 1, session 0x00020001, seq 3", decode(late[:-1]), late)
     ]
 
 
@@ -260,7 +260,7 @@ def test_malformed_payload_is_junk() -> None:
 
     (event,) = requester.receive(malformed)
 
-    assert event == Ignored("junk", "NOP reply: payload shape", 1, malformed)
+    assert event == Ignored("junk", "NOP reply: payload shape", decode(malformed[:-1]), malformed)
     assert requester.outstanding is Type.NOP
 
 

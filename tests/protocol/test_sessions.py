@@ -39,6 +39,16 @@ def test_higher_epoch_opens(tier: int) -> None:
     assert pair.ask(pair.requester.command(second, 1, 1, ADJUST)) == CommandReply(Status.OK, 1, False, "20")
 
 
+def test_header_of_opened() -> None:
+    """OPENED carries the new session and number 0, the refusal session 0; both the attempt they answer."""
+    pair = Pair()
+    ((_, opened),) = pair.device.receive("main", opening(1, 1, attempt=3))
+    ((_, stale),) = pair.device.receive("main", opening(1, 2, attempt=4))
+    headers = [(frame.session, frame.seq, frame.attempt) for frame in map(pair.frame, (opened, stale))]
+
+    assert headers == [(pair.device.responder.session, 0, 3), (0, 0, 4)]
+
+
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("epoch", [0, 1, 2, 0xFFFFFFFF])
 def test_epoch_not_above_is_stale(tier: int, epoch: int) -> None:

@@ -1,0 +1,196 @@
+"""The real command as real processes: simulated devices, senders, terminals. Every wait is for an event.
+
+Every process that ends here is checked for what no run may ever do: print a traceback, or exit with 70.
+"""
+
+import json
+import os
+import pty
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from agent.cli.exit_codes import Exit
+from tests.cli.project import Ended
+
+PATIENCE_S = 60.0
+"""A process that needs longer hangs."""
+COMMAND = str(Path(sys.executable).with_name("ackonce"))
+
+
+class Stream:
+    """What a process prints on one stream, line by line, collected by a thread."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        self.lines: list[str] = []
+        self._fresh: queue.Queue[str | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._collect, args=(pipe,), daemon=True)
+        self._thread.start()
+
+    def _collect(self, pipe: IO[str]) -> None:
+        with suppress(OSError, ValueError):  # the other end of a terminal has gone
+            for line in pipe:
+                self.lines.append(line)
+                self._fresh.put(line)
+        self._fresh.put(None)
+
+    def wait_for(self, part: str, count: int = 1) -> str:
+        """The next line with `part` in it, the `count`-th one from here on."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while True:
+            line = self._fresh.get(timeout=max(0.0, deadline_s - time.monotonic()))
+            assert line is not None, f"ended without {part!r}: {''.join(self.lines)}"
+            count -= part in line
+            if count == 0:
+                return line
+
+    def text(self) -> str:
+        """Everything, after the process has ended."""
+        self._thread.join(PATIENCE_S)
+        return "".join(self.lines)
+
+
+class Running:
+    """One running process with its output."""
+
+    def __init__(self, words: Sequence[str], **how: Any) -> None:
+        """Start it. `how` goes to Popen."""
+        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
+        self.process = subprocess.Popen(words, text=True, **how)
+        self.out = Stream(self.process.stdout) if self.process.stdout is not None else None
+        self.err = Stream(self.process.stderr) if self.process.stderr is not None else None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> Ended:
+        """Wait for the end; what a killed process printed counts too."""
+        try:
+            code = self.process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        out = self.out.text() if self.out is not None else ""
+        err = self.err.text() if self.err is not None else ""
+        for pipe in (self.process.stdout, self.process.stderr):
+            if pipe is not None:
+                pipe.close()
+        assert "Traceback" not in out + err, out + err
+        assert code != Exit.INTERNAL, err
+        return Ended(code, out, err)
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.end()
+
+
+class DeviceProcess:
+    """`ackonce simulate device`, with a ledger and a state that outlive a kill. The port stays the same."""
+
+    def __init__(self, folder: Path, faults: str = "", *, tier: int = 1, seed: int = 0) -> None:
+        self.ledger = folder / "ledger.jsonl"
+        self._state = folder / "state.json"
+        self._options = ["--tier", str(tier), "--seed", str(seed)]
+        self._faults = faults
+        self.url = "tcp://127.0.0.1:0"
+        self.start()
+
+    def start(self) -> None:
+        """Switch it on and wait until it listens."""
+        words = [COMMAND, "simulate", "device", "--json", "--tcp", self.url.removeprefix("tcp://")]
+        words += ["--faults", self._faults, "--ledger", str(self.ledger), "--state", str(self._state)]
+        self.running = Running([*words, *self._options])
+        assert self.running.out is not None
+        self.url = json.loads(self.running.out.wait_for("listening"))["listening"]
+
+    @property
+    def executed(self) -> Counter[str]:
+        """How often each command took effect, as the ledger file has it."""
+        return Counter(json.loads(line)["text"] for line in self.ledger.read_text().splitlines())
+
+    def wait_for(self, part: str, count: int = 1) -> str:
+        """The next line of its stderr with `part`: `fault:`, `command:` or `boot:`."""
+        assert self.running.err is not None
+        return self.running.err.wait_for(part, count)
+
+    def reboot(self) -> None:
+        """Switch it off and on, and wait until it has booted."""
+        self.running.signal(signal.SIGHUP)
+        self.wait_for("boot:")
+
+    def die(self) -> None:
+        """Kill the process itself: only ledger and state remain."""
+        self.running.stop()
+
+    def counts(self) -> dict[str, Any]:
+        """Stop it; its own counts."""
+        self.running.signal(signal.SIGTERM)
+        summary: dict[str, Any] = json.loads(self.running.end().lines[-1])
+        return summary
+
+    def close(self) -> None:
+        """Switch it off."""
+        self.running.stop()
+
+
+@dataclass(slots=True)
+class ProcessRig:
+    """A project with one device d1, its own store, and the command to be run in it."""
+
+    folder: Path
+    home: Path
+    device: DeviceProcess
+    environ: dict[str, str] = field(default_factory=dict)
+    started: list[Running] = field(default_factory=list)
+
+    def set_up(self, *, timeout: str = "0.3s") -> None:
+        """Write the inventory."""
+        entry = f'{{profile: demo/controller, url: "{self.device.url}", timeout: {timeout}}}'
+        (self.folder / "inventory.yaml").write_text(f"devices:\n  d1: {entry}\n")
+
+    def start(self, *words: str, environ: Mapping[str, str] | None = None, **how: Any) -> Running:
+        """Start one command line in the project."""
+        running = Running([COMMAND, *words], cwd=self.folder, env=self.environ | dict(environ or {}), **how)
+        self.started.append(running)
+        return running
+
+    def run(self, *words: str, **how: Any) -> Ended:
+        """Run one command line to its end."""
+        return self.start(*words, **how).end()
+
+    def on_terminal(self, *words: str, answer: str | None = None, **how: Any) -> tuple[Running, int]:
+        """Start one command line with a terminal as stdin; `answer` is typed at once. Returns the terminal too."""
+        ours, theirs = pty.openpty()
+        if answer is not None:
+            os.write(ours, answer.encode())
+        running = self.start(*words, stdin=theirs, **how)
+        os.close(theirs)
+        return running, ours
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        for running in self.started:
+            if running.process.poll() is None:
+                running.stop()
+        self.device.close()
+
+
+def make_rig(folder: Path, home: Path, faults: str = "", *, tier: int = 1, seed: int = 0) -> ProcessRig:
+    """A rig in `folder`, with its store in `home`; apart from whatever this machine's user has configured."""
+    folder.mkdir(parents=True, exist_ok=True)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("ACKONCE_")}
+    environ |= {"ACKONCE_HOME": str(home / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
+    environ |= {"PYTHONWARNINGS": "error"}
+    return ProcessRig(folder, home / "home", DeviceProcess(folder, faults, tier=tier, seed=seed), environ)
