@@ -109,18 +109,18 @@ class Executor:
         return await self._shielded(station, case, TakenUp(resend))
 
     async def _shielded(self, station: Station, case: Case, first: TakenUp | None) -> Result:
-        work = asyncio.ensure_future(self._run(station, case, first))
-        try:
-            return await asyncio.shield(work)
-        except asyncio.CancelledError:
-            self.give_up("cancelled")
-            await work
-            raise
-
-    async def _run(self, station: Station, case: Case, first: TakenUp | None) -> Result:
         walk = _Walk(self, station, case)
         if first is not None:
             walk.keep(None, first)
+        work = asyncio.ensure_future(self._run(walk, station, case))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            walk.stop = "cancelled"
+            await asyncio.wait({work})
+            raise
+
+    async def _run(self, walk: "_Walk", station: Station, case: Case) -> Result:
         keeper = _LeaseKeeper(self, station.lease)
         try:
             result = await walk.to_the_end()
@@ -178,6 +178,7 @@ class _Walk:
         self._sent_s: float | None = None
         self._gave_up = False
         self._word: Result | None = None
+        self.stop: str | None = None
         for fact in case.facts:
             self._narrator.fact(fact, self._clock.stamp())
 
@@ -195,7 +196,7 @@ class _Walk:
     def _note_the_end_of_patience(self) -> None:
         if self._gave_up:
             return
-        why = self._x.stop
+        why = self._x.stop or self.stop
         if why is None and self._clock.now_s() - self._started_s > deadline_s(self._terms):
             why = f"the deadline of {deadline_s(self._terms):g} s has passed"
         if why is not None:

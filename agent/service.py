@@ -185,7 +185,8 @@ class Service:
             if result.outcome not in (Outcome.NOT_APPLIED, Outcome.NOT_SENT):
                 return Report(asked.operation, result, skipped=result is asked.result)
         self.in_hand = case = Case(operation)
-        return Report(operation, await self.executor.run(station, case))
+        result = await self.executor.run(station, case)
+        return Report(operation, result, recorded=case.begun)
 
     async def _not_sent(self, station: "LsqStation", operation: Operation, fact: NotSent) -> Report:
         case = Case(operation)

@@ -263,6 +263,9 @@ class LsqStation:
         """A new session under a new epoch and nonce for every try (WIRE.md 4.1, 4.7)."""
         busy_s, tries = 0.0, 0
         while tries < OPEN_TRIES and busy_s < self._patience.busy_max_s:
+            if self._stopping():
+                self.close()
+                return NotSent(Cause.INTERRUPTED, "interrupted before the device opened a session")
             tries += 1
             epoch = await self._registry.draw_epoch(self.lease, above)
             request = self._requester.open(self._registry.agent_id, epoch, secrets.randbits(64))

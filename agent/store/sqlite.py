@@ -97,9 +97,8 @@ class SqliteDatabase:
         return outcomes
 
     def _roll_back(self) -> None:
-        with suppress(
-            sqlite3.Error
-        ):  # SQLite has rolled back itself after a full disk, an I/O error or a close
+        # SQLite has done so itself after a full disk, an I/O error or a close.
+        with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
 
     def _error(self, what: str, problem: sqlite3.Error) -> StoreError:

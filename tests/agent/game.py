@@ -104,7 +104,9 @@ def intrusions(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidenc
     kinds = {type(fact) for fact in facts}
     if not ended and GiveUp not in kinds:
         yield (GiveUp("Ctrl-C"),)
-    if not ended and Booted not in kinds and not setup.numbered and Connected in kinds:
+    back = setup.terms.readback
+    forgets = back is not None and not back.durable and not setup.numbered
+    if not ended and forgets and Booted not in kinds and Connected in kinds:
         yield (Booted(_conn(facts)),)
     for resend in (True, False) if TakenUp not in kinds else ():
         yield (TakenUp(resend),)

@@ -35,7 +35,7 @@ from tests.agent.game import BASELINE, DIGEST, WANTED
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What is known of one number of the command."""
+    """What is known of one number of the command. `garbled`: the device could not tell, or contradicted itself."""
 
     number: tuple[int, int] = field(compare=False)
     opening: Record | None = field(compare=False)
@@ -45,6 +45,7 @@ class Fate:
     refused: bool = False
     never: bool = False
     over: bool = False
+    garbled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ def _summed_up(fates: tuple[Fate, ...]) -> tuple[Fate, ...]:
         return fates
     ran, refused = any(f.ran for f in fates), any(f.refused for f in fates)
     never = all(f.never for f in fates)
-    return (Fate((0, 0), None, None, single=False, ran=ran, refused=refused, never=never, over=True),)
+    garbled = any(f.garbled for f in fates)
+    return (Fate((0, 0), None, None, False, ran, refused, never, over=True, garbled=garbled),)
 
 
 def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSession) -> Judge:
@@ -148,6 +150,8 @@ def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSess
         case BadSession(to=to):
             turned_away = to == "cmd" and j.fates[-1].single
             return _newest(j, over=True, never=j.fates[-1].never or turned_away)
+        case Spent():
+            return _newest(j, garbled=True)
     return j
 
 
@@ -164,6 +168,7 @@ def _record_says(fate: Fate, seen: Connected) -> dict[str, bool]:
             "ran": fate.ran or (ours and record.status == 0),
             "refused": fate.refused or refused,
             "never": fate.never or refused or record.digest == NOP_DIGEST,
+            "garbled": fate.garbled or record.digest not in (DIGEST, NOP_DIGEST) or record.status == 4,
         }
     one_before = record is not None and (record.session, record.seq) == (session, seq - 1)
     untouched = one_before or (seq == 1 and record == fate.opening)

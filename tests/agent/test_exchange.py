@@ -141,6 +141,25 @@ def test_junk_neither_ends_nor_extends_the_wait() -> None:
     virtual(scenario)
 
 
+def test_a_connection_is_clean_while_nothing_is_owed() -> None:
+    """A new connection and an answered request are clean; a request under way or ended in silence is not."""
+
+    async def scenario() -> None:
+        line = Line()
+        states = [line.exchange.clean]
+        say(line.far, (0.5, "= 15\n"))
+        asked = asyncio.ensure_future(line.ask())
+        await asyncio.sleep(0.1)
+        states.append(line.exchange.clean)
+        await asked
+        states.append(line.exchange.clean)
+        await line.ask()
+        states.append(line.exchange.clean)
+        assert states == [True, False, True, False]
+
+    virtual(scenario)
+
+
 def test_only_the_first_answer_counts() -> None:
     """A second answer in the same piece is reported, after whoever waits has taken the first."""
 
@@ -307,7 +326,7 @@ def test_a_thousand_waiters_cost_one_timer() -> None:
 
     async def scenario() -> None:
         deadlines = Deadlines()
-        waiters = [Waits(1.0 + (n * 7919 % 1000) / 500) for n in range(1000)]
+        waiters = [Waits(3.0 - (n * 7919 % 1000) / 500) for n in range(1000)]
         for waiter in waiters:
             deadlines.add(waiter)
         assert timers() == 1

@@ -328,3 +328,21 @@ def test_an_old_set_never_undoes_a_newer_one(tmp_path: Path) -> None:
         assert device.values()["interval"] == 60
 
     at_a_desk(tmp_path, play)
+
+
+def test_cancelling_waits_for_the_word(tmp_path: Path) -> None:
+    """A cancelled command sends no further copies, is settled, and its word stands in the journal."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        sending = asyncio.ensure_future(desk.send(ADJUST, key="k"))
+        await asyncio.sleep(SILENCE_S / 2)
+        sending.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sending
+        [entry] = desk.service.journal.find(desk.service.in_hand.operation.op if desk.service.in_hand else "")
+        assert entry.result is not None
+        assert (entry.result.outcome, entry.result.proof) == (Outcome.APPLIED, Proof.SETTLED)
+        assert len(device.copies) == 1
+        assert device.ledger.count(ADJUST) == 1
+
+    at_a_desk(tmp_path, play, "cmd *: drop_ack")

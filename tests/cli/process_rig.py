@@ -22,7 +22,7 @@ from typing import IO, Any
 from agent.cli.exit_codes import Exit
 from tests.cli.project import Ended
 
-PATIENCE_S = 60.0
+PATIENCE_S = 40.0
 """A process that needs longer hangs."""
 COMMAND = str(Path(sys.executable).with_name("ackonce"))
 
@@ -182,8 +182,7 @@ class ProcessRig:
     def close(self) -> None:
         """End everything that still runs."""
         for running in self.started:
-            if running.process.poll() is None:
-                running.stop()
+            running.stop()
         self.device.close()
 
 

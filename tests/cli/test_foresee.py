@@ -127,6 +127,13 @@ def test_a_restart_on_a_serial_line_is_met_as_a_lost_session() -> None:
     assert (course.outcome, course.effects) == (Outcome.IN_DOUBT, 1)
 
 
+def test_a_nop_cannot_settle_what_a_restart_has_wiped() -> None:
+    """A restarted device does not know the session, so a NOP to it proves nothing about the command."""
+    course = _by_name(replace(NUMBERED, survives_reopen=True, attempts_max=1))["restart_after"]
+    assert course.does[0] == "lets a NOP use up the number"
+    assert (course.outcome, course.effects) == (Outcome.IN_DOUBT, 1)
+
+
 def test_reading_back_tells_applied_from_lost() -> None:
     """get-verify ends an executed command without a copy and repeats a lost one only after the quiet time."""
     courses = _by_name(RELATIVE)

@@ -100,10 +100,9 @@ def test_twice_before_anything_was_sent(start_rig: StartRig) -> None:
 def test_several_devices(start_rig: StartRig) -> None:
     """After Ctrl-C no further device gets its turn; each of them is told as not sent, exit 6."""
     rig = start_rig("cmd 1: delay 1", timeout="30s")
-    entry = f'{{profile: demo/controller, url: "{rig.device.url}", timeout: 30s}}'
-    (rig.folder / "inventory.yaml").write_text(
-        "devices:\n" + "".join(f"  d{n}: {entry}\n" for n in (1, 2, 3))
-    )
+    more = [f'  d{n}: {{profile: demo/controller, url: "tcp://127.0.0.1:{n}"}}\n' for n in (2, 3)]
+    with (rig.folder / "inventory.yaml").open("a") as inventory:
+        inventory.writelines(more)
     sender = rig.start("send", "d*", "SET", "interval", "30", "--json")
     rig.device.wait_for("command: SET")
     sender.signal(signal.SIGINT)

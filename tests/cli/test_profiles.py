@@ -172,6 +172,13 @@ def test_lint_errors_of_a_loaded_profile_end_with_3(project: Project) -> None:
     assert any(": error: ADJUST offset: absolute_form" in line for line in ended.lines)
 
 
+def test_lint_of_an_unknown_name_has_no_findings_to_print(project: Project) -> None:
+    """A name that stands for no file is a mistake of who typed it, said on stderr with the likely name."""
+    ended = project.type("profile", "lint", "demo/controler")
+    assert (ended.code, ended.out) == (3, "")
+    assert "Did you mean 'demo/controller'?" in ended.err
+
+
 def test_lint_of_several_files_ends_with_the_worst(project: Project) -> None:
     """All files are looked through, and one that is wrong decides the exit code."""
     project.put("bad.yaml", CONTRADICTION)

@@ -33,7 +33,7 @@ class Listener:
     """A receiver that notes everything."""
 
     def __init__(self) -> None:
-        self.data = b""
+        self.pieces: list[bytes] = []
         self.lost_why: list[str] = []
         self._something = asyncio.Event()
 
@@ -41,8 +41,13 @@ class Listener:
         """Bytes came in."""
         assert data, "an empty piece was delivered"
         assert not self.lost_why, "bytes were delivered after the end"
-        self.data += data
+        self.pieces.append(data)
         self._something.set()
+
+    @property
+    def data(self) -> bytes:
+        """Everything that was heard, from the pieces as they are now."""
+        return b"".join(self.pieces)
 
     def lost(self, why: str) -> None:
         """The stream ended."""

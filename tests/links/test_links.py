@@ -24,6 +24,7 @@ class TcpPeer(asyncio.Protocol):
         self._ready = ready
         self._data = b""
         self._arrived = asyncio.Event()
+        self.ended = asyncio.Event()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection stands."""
@@ -35,6 +36,18 @@ class TcpPeer(asyncio.Protocol):
         """Bytes came in."""
         self._data += data
         self._arrived.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """The connection ended."""
+        self.ended.set()
+
+    def pause(self) -> None:
+        """Read nothing for a while."""
+        self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        self._transport.resume_reading()
 
     async def receive(self, size: int) -> bytes:
         """Everything that came in, once it is at least `size` bytes."""
@@ -96,6 +109,23 @@ def test_a_reset_is_a_loss_with_its_reason() -> None:
         await listener.until(lambda: bool(listener.lost_why))
         [why] = listener.lost_why
         assert why.startswith("the connection broke: ")
+
+    asyncio.run(scenario())
+
+
+def test_closing_drops_what_has_not_left() -> None:
+    """Bytes that the operating system has not taken do not leave after the end."""
+    size = 16_000_000
+
+    async def scenario() -> None:
+        link, peer = await tcp_pair()
+        peer.pause()
+        link.write(bytes(size))
+        link.close()
+        peer.resume()
+        async with asyncio.timeout(WAIT_S):
+            await peer.ended.wait()
+        assert len(await peer.receive(0)) < size
 
     asyncio.run(scenario())
 

@@ -1,0 +1,265 @@
+"""Which rule of the papers makes which step? One row per rule: what is known, and what follows.
+
+Each row's name is the rule in words. `LSQ1` rows stand for WIRE.md 4.5 to 4.7 and 4.9, the others for CATALOG.md 2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+
+from agent.evidence import (
+    NOP_DIGEST,
+    Acked,
+    BadSession,
+    Booted,
+    Burnt,
+    Connected,
+    Deferred,
+    Evidence,
+    GiveUp,
+    Nakked,
+    NotSent,
+    Owner,
+    Person,
+    Reading,
+    Record,
+    Sent,
+    Spent,
+    TakenUp,
+    Unanswered,
+    Unknown,
+    Waited,
+    Why,
+)
+from agent.operation import Cause, Numbering, Outcome, Terms
+from agent.policy import next_step
+from agent.reckoning import BOOT
+from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from devices.kinds import Policy
+from tests.agent.game import AS_OPENED, DIGEST, KEPT, OPENED
+from tests.agent.setups import ADJUST, LATE_S, OFFSET, SET, SETTLE_S, TARGET, unnumbered
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule in words, the terms that it needs, what is known, and the step or the word that follows."""
+
+    words: str
+    terms: Terms
+    facts: Sequence[Evidence]
+    follows: Step | Outcome
+
+
+def life(session: int, conn: int = 1, *, boot: int = 7, durable: bool = False) -> Connected:
+    """A connection with a session that was opened now, or that goes on."""
+    return Connected(conn, boot, session, AS_OPENED, AS_OPENED if session == OPENED[0] else None, durable)
+
+
+def hello(conn: int, record: Record | None, *, boot: int = 7, durable: bool = False) -> Connected:
+    """A connection on which only HELLO was asked."""
+    return Connected(conn, boot, None, record, None, durable)
+
+
+def copy(attempt: int, conn: int, number: tuple[int, int], text: str = ADJUST.text) -> Sent:
+    """A numbered copy."""
+    return Sent(attempt, conn, text, number[1], number[0], DIGEST)
+
+
+def plain(attempt: int, conn: int, text: str = ADJUST.text) -> Sent:
+    """A copy without a number."""
+    return Sent(attempt, conn, text, 0)
+
+
+def baseline(value: str | None, conn: int = 1, setting: str = "offset") -> Reading:
+    """A reading before the first copy."""
+    return Reading(setting, value, conn, Why.BASELINE)
+
+
+def verify(value: str | None, conn: int = 2, setting: str = "offset") -> Reading:
+    """A reading after a copy."""
+    return Reading(setting, value, conn, Why.VERIFY)
+
+
+SILENCE, LOST, STOP = Unknown("silence"), Unknown("lost"), GiveUp("Ctrl-C")
+REFUSED = NotSent(Cause.UNREACHABLE, "refused")
+SENT = [life(OPENED[0]), copy(1, 1, OPENED)]
+SENT_KEPT = [life(KEPT[0]), copy(1, 1, KEPT)]
+QUIET = Connect(Session.NONE, LATE_S)
+TURNED_AWAY = [*SENT, BadSession("cmd", 8)]
+ENDED = [*SENT_KEPT, SILENCE, STOP, BadSession("nop", 7)]
+ONCE = replace(ADJUST, policy=Policy.NO_RETRY)
+
+LSQ1 = [
+    Rule("LSQ1: a number is drawn in the stored session where it may go on", ADJUST, [], Connect(Session.KEEP)),
+    Rule("LSQ1: the first copy draws a number", ADJUST, [life(OPENED[0])], Send(ADJUST.text, 1)),
+    Rule("LSQ1: silence: the same number and bytes", ADJUST, [*SENT, SILENCE], Send(ADJUST.text, 2, OPENED)),
+    Rule("LSQ1: a second silence on a connection: another one", ADJUST, [*SENT, SILENCE, copy(2, 1, OPENED), SILENCE],
+         Connect()),
+    Rule("LSQ1: a lost connection is opened anew", ADJUST, [*SENT, LOST], Connect()),
+    Rule("LSQ1: BUSY uses up no attempt", replace(ADJUST, attempts_max=1), [*SENT, Deferred("busy", 1.0)],
+         Send(ADJUST.text, 2, OPENED)),
+    Rule("LSQ1: BUSY has a deadline of its own, then the number is settled", ADJUST, [*SENT, Deferred("busy", 60.0)],
+         Settle(*OPENED, DIGEST, 1)),
+    Rule("4.5: giving up settles", ADJUST, [*SENT, SILENCE, STOP], Settle(*OPENED, DIGEST, 1)),
+    Rule("4.5: a dead command that nobody asks for is settled, not sent",
+         ADJUST, [*SENT, TakenUp(resend=False), hello(2, AS_OPENED)], Settle(*OPENED, DIGEST, 1)),
+    Rule("4.5: whoever asks for it resends", ADJUST, [*SENT, TakenUp(resend=True), hello(2, AS_OPENED)],
+         Send(ADJUST.text, 2, OPENED)),
+    Rule("4.5: no-retry settles after its only copy", ONCE, [*SENT, SILENCE], Settle(*OPENED, DIGEST, 1)),
+    Rule("4.5: a lost NOP is asked again on a new connection", ONCE, [*SENT, SILENCE, Unanswered("settle")], Connect()),
+    Rule("4.5: NOP taken: it never ran", ADJUST, [*SENT, SILENCE, STOP, Burnt()], Outcome.NOT_APPLIED),
+    Rule("4.5: our digest, OK: applied", ADJUST, [*SENT, SILENCE, STOP, Spent(Owner.OURS, 0)], Outcome.APPLIED),
+    Rule("4.5: our digest, 1 to 3: refused", ADJUST, [*SENT, SILENCE, STOP, Spent(Owner.OURS, 2)], Outcome.REFUSED),
+    Rule("4.5: our digest, INDETERMINATE: in doubt", ADJUST, [*SENT, SILENCE, STOP, Spent(Owner.OURS, 4)],
+         Outcome.IN_DOUBT),
+    Rule("4.5: an earlier settle's NOP: it never ran", ADJUST, [*SENT, Spent(Owner.NOP, 0)], Outcome.NOT_APPLIED),
+    Rule("4.5: somebody else's digest: in doubt", ADJUST, [*SENT, SILENCE, STOP, Spent(Owner.OTHER)], Outcome.IN_DOUBT),
+    Rule("4.6: BAD_SESSION to the only copy: a new session", ADJUST, TURNED_AWAY, Connect(Session.FRESH)),
+    Rule("4.6: and the command under a new number", ADJUST, [*TURNED_AWAY, life(5, 2, boot=8)], Send(ADJUST.text, 2)),
+    Rule("4.6: but once only", ADJUST,
+         [*TURNED_AWAY, life(5, 2, boot=8), copy(2, 2, (5, 1)), BadSession("cmd", 9)], Outcome.NOT_APPLIED),
+    Rule("4.6: and not when nobody wants it", ADJUST, [*TURNED_AWAY, STOP], Outcome.NOT_APPLIED),
+    Rule("4.6: BAD_SESSION to a second copy proves nothing", ADJUST,
+         [*SENT, SILENCE, copy(2, 1, OPENED), BadSession("cmd", 8), hello(2, None, boot=8)], Outcome.IN_DOUBT),
+    Rule("4.6: BAD_SESSION to a NOP proves nothing: HELLO is asked", ADJUST, ENDED, Connect()),
+    Rule("4.6: afterwards the number before ours: it never ran", ADJUST,
+         [*ENDED, hello(2, Record(KEPT[0], KEPT[1] - 1, 3, 0))], Outcome.NOT_APPLIED),
+    Rule("4.6: the number before ours says nothing while the session lives", ADJUST,
+         [*SENT_KEPT, SILENCE, STOP, LOST, hello(2, Record(KEPT[0], KEPT[1] - 1, 3, 0))], Settle(*KEPT, DIGEST, 1)),
+    Rule("4.6: nor over a boot", ADJUST,
+         [*ENDED, hello(2, Record(KEPT[0], KEPT[1] - 1, 3, 0), boot=8)], Outcome.IN_DOUBT),
+    Rule("4.6: tier 2 keeps its record over a boot", ADJUST,
+         [life(KEPT[0], durable=True), *ENDED[1:], hello(2, Record(KEPT[0], KEPT[1] - 1, 3, 0), boot=8, durable=True)],
+         Outcome.NOT_APPLIED),
+    Rule("4.6: for seq 1 the very record of OPENED: it never ran", ADJUST,
+         [*SENT, SILENCE, STOP, BadSession("nop", 7), hello(2, AS_OPENED)], Outcome.NOT_APPLIED),
+    Rule("4.6: another record: in doubt", ADJUST, [*ENDED, hello(2, Record(9, 9, 9, 0))], Outcome.IN_DOUBT),
+    Rule("4.6: a record with our digest is as good as the reply", ADJUST,
+         [*SENT, LOST, STOP, hello(2, Record(*OPENED, DIGEST, 0))], Outcome.APPLIED),
+    Rule("4.6: whenever it was seen", ADJUST,
+         [*SENT, LOST, hello(2, Record(*OPENED, DIGEST, 0)), copy(2, 2, OPENED), BadSession("cmd", 7), hello(3, None)],
+         Outcome.APPLIED),
+    Rule("4.6: a record with NOP's digest: it never ran", ADJUST,
+         [*SENT, LOST, STOP, hello(2, Record(*OPENED, NOP_DIGEST, 0))], Outcome.NOT_APPLIED),
+    Rule("4.9: a boot between copies: in doubt", ADJUST, [*SENT, LOST, hello(2, None, boot=8)], Outcome.IN_DOUBT),
+    Rule("4.9: tier 2 answers over a boot: resend", ADJUST,
+         [life(OPENED[0], durable=True), copy(1, 1, OPENED), LOST, hello(2, AS_OPENED, boot=8, durable=True)],
+         Send(ADJUST.text, 2, OPENED)),
+    Rule("LSQ1: an idempotent command may take a new number", SET,
+         [life(OPENED[0]), copy(1, 1, OPENED, SET.text), LOST, hello(2, None, boot=8)], Connect(Session.FRESH)),
+    Rule("LSQ1: an earlier number that may have run forbids `refused`", SET,
+         [life(OPENED[0]), copy(1, 1, OPENED, SET.text), LOST, life(5, 2, boot=8), copy(2, 2, (5, 1), SET.text),
+          Nakked(2, "no")], Outcome.IN_DOUBT),
+]  # fmt: skip
+
+VERIFY = unnumbered(Policy.GET_VERIFY, durable=True)
+SETTLED = replace(VERIFY, settle_s=SETTLE_S)
+VOLATILE = unnumbered(Policy.GET_VERIFY, durable=False)
+COUNTED = unnumbered(Policy.GET_VERIFY, durable=False, boot_query=True)
+FORM = unnumbered(Policy.READ_THEN_SET, durable=True)
+PLAIN_SET = replace(SET, numbering=Numbering.NONE, readback=TARGET)
+SERIAL = replace(VERIFY, survives_reopen=True)
+BEGUN = [Connected(1), baseline("10"), plain(1, 1)]
+SILENT = [*BEGUN, SILENCE]
+BACK = [*SILENT, Connected(2)]
+AFTER_QUIET = [*SILENT, Waited(LATE_S), Connected(2)]
+COUNT = [
+    Connected(1),
+    baseline("1", setting=BOOT),
+    baseline("10"),
+    plain(1, 1),
+    SILENCE,
+    Waited(LATE_S),
+    Connected(2),
+]
+
+EVIDENCE = [
+    Rule("get-verify reads the baseline first", VERIFY, [Connected(1)], Read("offset", Why.BASELINE)),
+    Rule("a failed baseline is no baseline: nothing is sent", VERIFY, [Connected(1), baseline(None)], Outcome.NOT_SENT),
+    Rule("boots: the boot count is read before the baseline", COUNTED, [Connected(1)], Read(BOOT, Why.BASELINE)),
+    Rule("fresh: after silence on a new connection", VERIFY, SILENT, Connect()),
+    Rule("fresh: a reading of before the last copy does not count", VERIFY,
+         [*AFTER_QUIET, verify("10"), plain(2, 2), Nakked(2, "no")], Read("offset", Why.VERIFY)),
+    Rule("expected on a new connection needs no quiet time", VERIFY, [*BACK, verify("15")], Outcome.APPLIED),
+    Rule("ordered: baseline counts on a quiet path only", VERIFY, [*BACK, verify("10")], QUIET),
+    Rule("ordered: only readings asked on the quiet path", VERIFY,
+         [*BACK, verify("10"), Waited(LATE_S), Connected(3)], Read("offset", Why.VERIFY)),
+    Rule("quiet: baseline authorises the same bytes again", VERIFY, [*AFTER_QUIET, verify("10")], Send(ADJUST.text, 2)),
+    Rule("quiet: baseline after giving up: not applied", VERIFY, [*AFTER_QUIET, STOP, verify("10")],
+         Outcome.NOT_APPLIED),
+    Rule("settled: one reading is none", SETTLED, [*BACK, verify("15")], Wait(SETTLE_S)),
+    Rule("settled: two without the pause are one", SETTLED, [*BACK, verify("15"), verify("15")], Wait(SETTLE_S)),
+    Rule("settled: two equal ones that far apart", SETTLED, [*BACK, verify("15"), Waited(SETTLE_S), verify("15")],
+         Outcome.APPLIED),
+    Rule("settled: unequal: read on", SETTLED, [*BACK, verify("12"), Waited(SETTLE_S), verify("15")], Wait(SETTLE_S)),
+    Rule("settled: at most four", VERIFY, [*BACK, *(verify(v) for v in ("11", "12", "13", "14"))], Outcome.IN_DOUBT),
+    Rule("settled: the count starts anew on the quiet path", VERIFY,
+         [*BACK, verify(None), verify("11"), verify("12"), verify("10"), Waited(LATE_S), Connected(3), verify("11", 3)],
+         Read("offset", Why.VERIFY)),
+    Rule("another value twice: in doubt", VERIFY, [*BACK, verify("12"), verify("12")], Outcome.IN_DOUBT),
+    Rule("another value once: read again", VERIFY, [*BACK, verify("12")], Read("offset", Why.VERIFY)),
+    Rule("comparable: within half a step", replace(VERIFY, readback=replace(OFFSET, type="decimal"),
+         types={**VERIFY.types, "offset": "decimal"}), [*BACK, verify("15.4")], Outcome.APPLIED),
+    Rule("a failed reading is unknown, never 0", VERIFY, [*BACK, verify(None)], Connect()),
+    Rule("void: expected equals baseline: no word from reading", replace(VERIFY, args={"delta": "0"}), SILENT,
+         Outcome.IN_DOUBT),
+    Rule("void: but the command goes out once", replace(VERIFY, args={"delta": "0"}), BEGUN[:2], Send(ADJUST.text, 1)),
+    Rule("clamps: a declared clamp is expected",
+         replace(VERIFY, readback=replace(OFFSET, expect="clamp(before + delta, 0, 12)")), [*BACK, verify("12")],
+         Outcome.APPLIED),
+    Rule("clamps: an undeclared stop looks like a lost command",
+         replace(VERIFY, readback=replace(OFFSET, min=None, max=None)), [*AFTER_QUIET, verify("10")], Outcome.IN_DOUBT),
+    Rule("clamps: no stop at all", replace(VERIFY, readback=replace(OFFSET, min=None, max=None, clamps=False)),
+         [*AFTER_QUIET, verify("10")], Send(ADJUST.text, 2)),
+    Rule("clamps: expected beyond the stop", replace(VERIFY, readback=replace(OFFSET, max="12")),
+         [*AFTER_QUIET, verify("10")], Outcome.IN_DOUBT),
+    Rule("boots: a volatile setting proves nothing over a reconnect", VOLATILE, BACK, Outcome.IN_DOUBT),
+    Rule("boots: nor after a start that was announced", VOLATILE, [*BEGUN, Nakked(1, "no"), TakenUp(resend=False),
+         Booted(1)], Outcome.IN_DOUBT),
+    Rule("boots: a start before the baseline does not matter", replace(VOLATILE, nak_may_follow_effect=True),
+         [Connected(1), Booted(1), *BEGUN[1:], Nakked(1, "no"), verify("15", 1)], Outcome.APPLIED),
+    Rule("boots: the count is read again after the verify", COUNTED, [*COUNT, verify("15")], Read(BOOT, Why.VERIFY)),
+    Rule("boots: an equal count", COUNTED, [*COUNT, verify("15"), verify("1", setting=BOOT)], Outcome.APPLIED),
+    Rule("boots: another count", COUNTED, [*COUNT, verify("15"), verify("2", setting=BOOT)], Outcome.IN_DOUBT),
+    Rule("owed answers: a stream that reopening does not cut is waited out", SERIAL, SILENT, QUIET),
+    Rule("an answered refusal: no effect", VERIFY, [*BEGUN, Nakked(1, "no")], Outcome.REFUSED),
+    Rule("a refusal that may follow the effect is verified", replace(VERIFY, nak_may_follow_effect=True),
+         [*BEGUN, Nakked(1, "no")], Read("offset", Why.VERIFY)),
+    Rule("a refused command is not sent again", replace(VERIFY, nak_may_follow_effect=True),
+         [*BEGUN, Nakked(1, "no"), verify("10", 1)], Outcome.NOT_APPLIED),
+    Rule("read-then-set sends the target", FORM, BEGUN[:2], Send("SET offset 15", 1)),
+    Rule("read-then-set never computes it again", FORM,
+         [*BEGUN[:2], plain(1, 1, "SET offset 15"), SILENCE, Waited(LATE_S), Connected(2), verify("10")],
+         Send("SET offset 15", 2)),
+    Rule("read-then-set outside the form's range: not sent", replace(FORM, args={"delta": "99"}), BEGUN[:2],
+         Outcome.NOT_SENT),
+    Rule("resend: an absolute command at once, on a connection that owes nothing", PLAIN_SET,
+         [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Send(SET.text, 2)),
+    Rule("resend: after the last silence the target is read", replace(PLAIN_SET, attempts_max=1),
+         [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Read("offset", Why.VERIFY)),
+    Rule("no-retry: silence is in doubt", replace(ONCE, numbering=Numbering.NONE), [Connected(1), plain(1, 1), SILENCE],
+         Outcome.IN_DOUBT),
+    Rule("nothing left: not sent", VERIFY, [REFUSED], Outcome.NOT_SENT),
+    Rule("nothing left when nobody wants it", VERIFY, [Connected(1), STOP], Outcome.NOT_SENT),
+    Rule("an ack is the word", VERIFY, [*BEGUN, Acked(1, False, None)], Outcome.APPLIED),
+    Rule("a person's word ends a doubt", VERIFY, [*SILENT, REFUSED, Person(False, "ann", "saw it")],
+         Outcome.NOT_APPLIED),
+]  # fmt: skip
+
+RULES = [*LSQ1, *EVIDENCE]
+
+
+def check_rule(rule: Rule, step: Step) -> None:
+    """Assert that the step, or the word, is the one that the rule names."""
+    if isinstance(rule.follows, Outcome):
+        assert isinstance(step, Finish), (rule.words, step)
+        assert step.outcome is rule.follows, (rule.words, step)
+    else:
+        assert step == rule.follows, rule.words
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.words)
+def test_rule(rule: Rule) -> None:
+    """What is known leads to the step that the rule names."""
+    check_rule(rule, next_step(rule.terms, rule.facts))

@@ -1,0 +1,179 @@
+"""What really happens to a command? A device and a network so small that every play can be played.
+
+Written from WIRE.md 3 and CATALOG.md 2, without `protocol/` and `simulator/`. A `World` is a value: the device's memory,
+the copies that are still under way, and how often the command was executed. `moves` gives every world and the facts
+that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start anew
+between any two messages; a quiet time ends all copies that are under way.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from agent.evidence import (
+    NOP_DIGEST,
+    Acked,
+    BadSession,
+    Burnt,
+    Connected,
+    Evidence,
+    NotSent,
+    Owner,
+    Reading,
+    Record,
+    Sent,
+    Spent,
+    Unanswered,
+    Unknown,
+    Waited,
+    Why,
+)
+from agent.operation import Cause
+from agent.reckoning import BOOT
+from agent.steps import Connect, Read, Send, Session, Settle, Step, Wait
+from tests.agent.game import DIGEST, Setup
+
+BEFORE, DELTA = 10, 5
+Number = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The truth. `session` 0 is none; `last` the number consumed in it; `record` as WIRE.md 2; `late` copies under way."""
+
+    executed: int = 0
+    value: int = BEFORE
+    boot: int = 7
+    session: int = 0
+    last: int = 0
+    opened: int = 0
+    record: Record | None = None
+    late: tuple[Number | None, ...] = ()
+    boots_left: int = 1
+    conn: int = 0
+    life: int | None = None
+
+
+Move = tuple[World, tuple[Evidence, ...]]
+
+
+def moves(setup: Setup, world: World, step: Step) -> Iterator[Move]:
+    """Every way in which the world can answer a step."""
+    for before in _meanwhile(setup, world):
+        match step:
+            case Connect():
+                yield from _connect(setup, before, step)
+            case Send():
+                yield from _send(setup, before, step)
+            case Settle():
+                yield from _settle(before, step)
+            case Read():
+                yield before, (Reading(step.setting, _read(before, step.setting), before.conn, step.why),)
+                if step.why is Why.VERIFY:
+                    yield before, (Reading(step.setting, None, before.conn, step.why),)
+            case Wait(seconds=seconds):
+                yield before, (Waited(seconds),)
+
+
+def endings(setup: Setup, world: World) -> Iterator[World]:
+    """The worlds after everything that is under way has arrived or got lost."""
+    yield from (w for w in _meanwhile(setup, world) if not w.late)
+
+
+def _meanwhile(setup: Setup, world: World) -> Iterator[World]:
+    """Before each message: late copies may arrive, and the device may start anew, in either order."""
+    for some in _arrivals(setup, world):
+        yield some
+        if some.boots_left:
+            yield from _arrivals(setup, _booted(setup, some))
+
+
+def _arrivals(setup: Setup, world: World) -> Iterator[World]:
+    yield world
+    if world.late:
+        first, rest = world.late[0], world.late[1:]
+        yield from _arrivals(setup, _take(setup, replace(world, late=rest), first)[0])
+
+
+def _booted(setup: Setup, w: World) -> World:
+    w = replace(w, boot=w.boot + 1, boots_left=w.boots_left - 1)
+    if not setup.durable:
+        w = replace(w, session=0, last=0, record=None)
+    back = setup.terms.readback
+    return replace(w, value=BEFORE) if back is not None and not back.durable else w
+
+
+def _execute(setup: Setup, w: World) -> World:
+    absolute = setup.terms.idempotent or setup.terms.form is not None
+    return replace(w, executed=w.executed + 1, value=BEFORE + DELTA if absolute else w.value + DELTA)
+
+
+def _take(setup: Setup, w: World, number: Number | None) -> tuple[World, Evidence]:
+    """A copy reaches the device (WIRE.md 3): what it does, and its reply."""
+    if number is None:
+        return _execute(setup, w), Acked(1, False, None)
+    session, seq = number
+    if session != w.session:
+        return w, BadSession("cmd", w.boot)
+    if seq == w.last and w.record is not None:
+        if w.record.digest == DIGEST:
+            return w, Acked(1, True, None)
+        return w, Spent(Owner.NOP if w.record.digest == NOP_DIGEST else Owner.OTHER, w.record.status)
+    if seq != w.last + 1:
+        return w, Spent(Owner.OTHER)
+    return replace(_execute(setup, w), last=seq, record=Record(session, seq, DIGEST, 0)), Acked(
+        1, False, None
+    )
+
+
+def _connect(setup: Setup, w: World, step: Connect) -> Iterator[Move]:
+    quiet: tuple[Evidence, ...] = ()
+    worlds = [w]
+    if step.quiesce_s > 0:
+        quiet = (Waited(step.quiesce_s),)
+        worlds = [*(x for x in _arrivals(setup, w) if not x.late), replace(w, late=())]
+    for x in worlds:
+        yield x, (*quiet, NotSent(Cause.UNREACHABLE, "refused"))
+        x = replace(x, conn=x.conn + 1)
+        if not setup.numbered:
+            yield x, (*quiet, Connected(x.conn))
+            continue
+        opening = None
+        if step.session is Session.FRESH or (step.session is Session.KEEP and x.session == 0):
+            opening = x.record
+            x = replace(x, opened=x.opened + 1, session=100 * x.boot + x.opened + 1, last=0)
+        session = None if step.session is Session.NONE else x.session
+        yield x, (*quiet, Connected(x.conn, x.boot, session, x.record, opening, setup.durable))
+
+
+def _send(setup: Setup, w: World, step: Send) -> Iterator[Move]:
+    number = step.number
+    if number is None and setup.numbered:
+        number = (w.life or 0, 1)
+    seq, session, digest = (number[1], number[0], DIGEST) if number else (0, None, None)
+    sent = Sent(step.attempt, w.conn, step.text, seq, session, digest)
+    done, reply = _take(setup, w, number)
+    yield done, (sent, reply)
+    yield done, (sent, Unknown("silence"))
+    yield w, (sent, Unknown("lost"))
+    yield replace(w, late=(*w.late, number)), (sent, Unknown("silence"))
+
+
+def _settle(w: World, step: Settle) -> Iterator[Move]:
+    """NOP under the command's own number (WIRE.md 4.5)."""
+    yield w, (Unanswered("settle"),)
+    if step.session != w.session:
+        yield w, (BadSession("nop", w.boot),)
+    elif step.seq == w.last and w.record is not None:
+        ours = w.record.digest == step.digest
+        spent = w.record.digest == NOP_DIGEST
+        yield w, (Burnt() if spent else Spent(Owner.OURS if ours else Owner.OTHER, w.record.status),)
+    elif step.seq == w.last + 1:
+        burnt = replace(w, last=step.seq, record=Record(step.session, step.seq, NOP_DIGEST, 0))
+        yield burnt, (Burnt(),)
+        yield burnt, (Unanswered("settle"),)
+    else:
+        yield w, (Spent(Owner.OTHER),)
+
+
+def _read(w: World, setting: str) -> str:
+    return str(w.boot if setting == BOOT else w.value)

@@ -1,0 +1,114 @@
+"""How is it printed? Results on stdout, all else on stderr, and nothing from outside is ever interpreted."""
+
+import os
+import pty
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from simulator.equipment import Controller
+from simulator.equipment.machine import Result, Verdict
+from tests.cli.bench import Bench
+from tests.cli.process_rig import ProcessRig
+
+StartRig = Callable[..., ProcessRig]
+HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]50 %[/]\ttab\nsecond line\u202e"
+
+
+def speak(bench: Bench, text: str, verdict: Verdict = Verdict.OK) -> None:
+    """Let the newest device answer every command and read with `text`."""
+
+    def answer(_self: Controller, _text: str) -> Result:
+        return Result(verdict, text)
+
+    machine: Any = bench.devices[-1].device._effects._equipment
+    machine.execute = answer.__get__(machine)
+    machine.read = answer.__get__(machine)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.OK, Verdict.REFUSED])
+def test_device_text_is_never_interpreted(bench: Bench, verdict: Verdict) -> None:
+    """Escape sequences, markup and line ends of a device stay text, on stdout, stderr, in JSON and in the log."""
+    bench.device(timeout="5s")
+    speak(bench, HOSTILE, verdict)
+    plain = bench.type("send", "d1", "BEEP", "--yes", "-vv")
+    assert len(plain.lines) == 1
+    assert plain.lines[0].count("\t") == 7
+    as_json = bench.type("send", "d1", "BEEP", "--yes", "--json")
+    [record] = as_json.records
+    assert HOSTILE in (record["value"] or record["message"])
+    log = bench.type("log", "-v")
+    shown = bench.type("doubt", "show", record["op"])
+    for ended in (plain, as_json, log, shown):
+        for text in (ended.out, ended.err):
+            assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", text)
+    assert "[bold red]50 %[/]" in plain.out
+
+
+def test_without_a_terminal_nothing_is_cut(bench: Bench) -> None:
+    """Tab-separated lines of any length, without headings, colour or padding."""
+    bench.device(timeout="5s")
+    speak(bench, "x" * 450)
+    [line] = bench.type("send", "d1", "BEEP", "--yes").lines
+    cells = line.split("\t")
+    assert cells[:6] == ["d1", "BEEP", "applied", "ack", "x" * 450, "1"]
+    name = "n" * 900
+    bench.enter(name, '{profile: demo/controller, url: "tcp://127.0.0.1:9"}')
+    assert name in bench.type("devices").out
+
+
+def test_how_much_stderr_tells(bench: Bench) -> None:
+    """Warnings by default, attempts with -v, bytes with -vv, and nothing at all with -q."""
+    bench.device("cmd 1: drop_ack; cmd 3: drop_ack; cmd 5: drop_ack; cmd 7: drop_ack")
+    told = [bench.type("send", "d1", "BEEP", "--yes", *more).err for more in ([], ["-v"], ["-vv"], ["-q"])]
+    assert re.fullmatch(r"\[WARN\] seq=\d+ attempt=1 timeout\n", told[0])
+    assert "cmd=BEEP attempt=2 sent" in told[1]
+    assert "attempt=2 ack (device: duplicate, ignored)" in told[1]
+    assert "[DEBUG] >" not in told[1]
+    assert "BEEP" in next(
+        line for line in told[2].splitlines() if line.startswith("[DEBUG] >") and "BEEP" in line
+    )
+    assert told[3] == ""
+
+
+@pytest.mark.parametrize("no_colour", [False, True])
+def test_on_a_terminal(start_rig: StartRig, *, no_colour: bool) -> None:
+    """A terminal gets a table with headings; NO_COLOR takes the colours, and 80 columns hold every word."""
+    rig = start_rig(timeout="10s")
+    ours, theirs = pty.openpty()
+    environ = {"COLUMNS": "80", "TERM": "xterm-256color"} | ({"NO_COLOR": "1"} if no_colour else {})
+    sender = rig.start("send", "d1", "SET", "interval", "3", stdout=theirs, environ=environ)
+    os.close(theirs)
+    ended = sender.end()
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert ended.code == 0
+    assert ("\x1b[3" in shown) is False
+    for word in ("device", "outcome", "applied", "d1"):
+        assert word in shown
+    assert max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()) <= 80
+
+
+def test_a_reader_that_goes_away(start_rig: StartRig) -> None:
+    """`| head -0` neither stops the devices that are still to come nor changes the exit code."""
+    rig = start_rig("cmd 1: refuse", timeout="10s")
+    for json in ([], ["--json"]):
+        read, write = os.pipe()
+        os.close(read)
+        sender = rig.start("send", "d1", "SET", "interval", "3", *json, stdout=write)
+        os.close(write)
+        assert sender.end().code == (0 if json else 1)
+    assert rig.device.executed == {"SET interval 3": 1}
+
+
+def test_an_output_that_is_full(start_rig: StartRig) -> None:
+    """A full disk under stdout: said on stderr, the exit code stays that of the command; a read's is 7."""
+    rig = start_rig(timeout="10s")
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device, not a path of ours
+        sent = rig.run("send", "d1", "SET", "interval", "3", "--json", stdout=full)
+        read = rig.run("get", "d1", "interval", stdout=full)
+    assert (sent.code, read.code) == (0, 7)
+    assert "the output cannot be written" in sent.err
+    assert "the output cannot be written" in read.err

@@ -1,0 +1,108 @@
+"""What happens when the store cannot be used? Nothing is sent without a journal, and every sentence says what to do."""
+
+import resource
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.store.sqlite import FILE_NAME
+from tests.cli.bench import Bench
+from tests.cli.process_rig import ProcessRig
+
+StartRig = Callable[..., ProcessRig]
+
+
+@pytest.mark.parametrize("content", [b"no database at all " * 500, b"SQLite format 3\0" + b"\xff" * 8_000])
+def test_a_damaged_journal(bench: Bench, content: bytes) -> None:
+    """A file that is no journal: exit 7, its path, what to do about it, and no connection."""
+    device = bench.device()
+    bench.project.home.mkdir()
+    (bench.project.home / FILE_NAME).write_bytes(content)
+    code, record = bench.send("d1", "BEEP")
+    assert (code, record["op"], record["outcome"]) == (7, None, "not_sent")
+    assert str(bench.project.home / FILE_NAME) in record["message"]
+    assert "restore a backup" in record["message"]
+    assert device.connections == 0
+
+
+def test_a_journal_from_the_future(bench: Bench) -> None:
+    """A journal of a newer version is left alone: exit 7, and the sentence says to use that version."""
+    device = bench.device(timeout="5s")
+    bench.send("d1", "SET", "interval", "3")
+    with sqlite3.connect(bench.project.home / FILE_NAME) as store:
+        store.execute("PRAGMA user_version = 999")
+    store.close()
+    connections = device.connections
+    code, record = bench.send("d1", "BEEP")
+    assert (code, record["outcome"], device.connections) == (7, "not_sent", connections)
+    assert "written by a newer ackonce" in record["message"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["send d1 BEEP --yes", "get d1 offset", "probe d1", "doubt list", "doubt show 01", "doubt check 01"],
+)
+@pytest.mark.parametrize("where", ["a file", "under a file"])
+def test_no_folder_for_the_store(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, where: str
+) -> None:
+    """ACKONCE_HOME that cannot be a folder: every command that needs the store ends with 7 and names it."""
+    device = bench.device()
+    (tmp_path / "file").write_text("")
+    home = tmp_path / "file" if where == "a file" else tmp_path / "file" / "home"
+    monkeypatch.setenv("ACKONCE_HOME", str(home))
+    ended = bench.type(*words.split())
+    assert (ended.code, ended.out, device.connections) == (7, "", 0)
+    assert str(home) in ended.err
+
+
+def test_a_folder_that_is_not_there_yet(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Missing parents of ACKONCE_HOME are made, and nobody else may look inside."""
+    bench.device(timeout="5s")
+    home = tmp_path / "a" / "b" / "c"
+    monkeypatch.setenv("ACKONCE_HOME", str(home))
+    assert bench.send("d1", "SET", "interval", "3")[0] == 0
+    assert home.stat().st_mode & 0o077 == 0
+
+
+def test_full_before_the_first_copy(start_rig: StartRig) -> None:
+    """A disk that is full when the intent should be written: exit 7, the device saw no command, and it says so."""
+    rig = start_rig(timeout="10s")
+    assert rig.run("send", "d1", "SET", "interval", "3").code == 0
+    ended = rig.run("send", "d1", "BEEP", "--yes", "--json", preexec_fn=no_larger_than(0))
+    [record] = ended.records
+    assert (ended.code, record["op"], record["outcome"]) == (7, None, "not_sent")
+    assert "journal" in record["message"]
+    assert "Make room" in ended.err
+    assert "BEEP" not in rig.device.executed
+    assert rig.run("send", "d1", "BEEP", "--yes").code == 0
+    assert rig.device.executed["BEEP"] == 1
+
+
+def test_full_between_the_copies(start_rig: StartRig) -> None:
+    """A disk that fills up after a copy has left: a true word, and the next run settles what really happened."""
+    rig = start_rig("cmd 1: drop_ack", timeout="2s")
+    sender = rig.start("send", "d1", "BEEP", "--yes", "--json")
+    rig.device.wait_for("command: BEEP")
+    limit = subprocess.run(["prlimit", f"--pid={sender.process.pid}", "--fsize=0"], capture_output=True)
+    if limit.returncode != 0:
+        pytest.skip("prlimit cannot limit another process here")
+    ended = sender.end()
+    [record] = ended.records
+    assert (ended.code, record["outcome"], record["attempts"]) == (5, "in_doubt", 1)
+    assert "journal" in record["message"]
+
+    assert rig.run("send", "d1", "SET", "interval", "3").code == 0
+    assert rig.run("doubt", "list", "--json").lines == []
+    assert rig.run("doubt", "show", record["op"]).lines[0].endswith("applied")
+    assert rig.device.executed["BEEP"] == 1
+
+
+def no_larger_than(size: int) -> Callable[[], None]:
+    """What a child does before it runs: no file of it grows beyond `size` bytes, as on a full disk."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
