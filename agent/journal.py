@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.clock import Clock
-from agent.evidence import Evidence, Sent, fact_of, fields_of
+from agent.evidence import Evidence, Person, Sent, fact_of, fields_of
 from agent.operation import Cause, Operation, Outcome, Proof, Result, Terms
 from agent.registry import Lease, Registry
 from agent.steps import Step, step_text
@@ -118,15 +118,22 @@ class Journal:
         case.begun = True
         del case._unwritten[: len(rows)]
 
-    def decide(self, case: Case, fact: Evidence, result: Result) -> None:
-        """A person's word: the fact and the outcome in one write, without a lease. Raises StoreError."""
+    def decide(self, case: Case, lease: Lease, person: Person, result: Result) -> None:
+        """A person's word: the fact and the outcome in one write, which also leaves the session for good.
+
+        Whatever the person said, an old copy may still be on its way; once the next number asks for a new session, it
+        can never run. Raises LeaseLost, StoreError.
+        """
         stamp = self._clock.stamp()
-        case.note(None, fact, stamp)
+        case.note(None, person, stamp)
         rows = case._unwritten[:]
+        lease.session = None
 
         def write(cursor: Cursor) -> None:
+            self._registry.hold(cursor, lease)
             _append(cursor, case.operation.op, rows)
             _close(cursor, case.operation.op, result, stamp)
+            self._registry.store_session(cursor, lease)
 
         self._db.commit_now(write)
         case._unwritten.clear()

@@ -97,6 +97,10 @@ class Registry:
 
         return self._db.commit_now(write)
 
+    def claim_known(self, device: int) -> Lease:
+        """Take the lease of a device of the store. Raises Held, StoreError."""
+        return self._db.commit_now(lambda cursor: self._take(cursor, device))
+
     def _take(self, cursor: Cursor, device: int) -> Lease:
         row = cursor.execute(
             "SELECT counter, number, session, boot, last_seq, opening, opened_by, holder, held_since, expires_utc "
@@ -282,12 +286,6 @@ class Registry:
             self.store_session(cursor, lease)
 
         await self._db.commit(write)
-
-    def abandon_session(self, device: int) -> None:
-        """Nothing is numbered in the stored session any more; the next number asks for a new one."""
-        self._db.commit_now(
-            lambda cursor: cursor.execute("UPDATE device SET session = NULL WHERE id = ?", (device,))
-        )
 
     def holder_of(self, device: int) -> Holder | None:
         """Who holds the device now; None where it is free, or its holder is gone or has let the lease lapse."""

@@ -21,7 +21,7 @@ from agent.narrate import Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
-from agent.registry import Held, Lease, Registry, WrongDevice
+from agent.registry import Lease, Registry, WrongDevice
 from agent.settings import Settings
 from agent.steps import Session
 from agent.store.database import Refused, StoreError
@@ -259,10 +259,8 @@ class Service:
             return await settle(self.executor, self.journal, station, entry)
 
     def resolve(self, entry: Entry, *, applied: bool, reason: str) -> Result:
-        """A person decides. The session is left, so that no number is counted on. Raises Held, StoreError."""
-        holder = self.registry.holder_of(entry.device)
-        if holder is not None and entry.result is None:
-            raise Held(holder, None)
+        """A person decides, while nobody else works with the device. Raises Held, StoreError."""
+        lease = self.registry.claim_known(entry.device)
         who = self._settings.actor
         case = self.journal.load(entry.operation)
         before = entry.result
@@ -276,8 +274,10 @@ class Service:
             expected=before.expected if before is not None else None,
         )
         person = Person(applied, who, reason)
-        self.journal.decide(case, person, result)
-        self.registry.abandon_session(entry.device)
+        try:
+            self.journal.decide(case, lease, person, result)
+        finally:
+            self._release(lease)
         narrator = Narrator(entry.operation, self.holder.agent)
         for fact in case.facts:
             told = narrator.fact(fact, self.clock.stamp())

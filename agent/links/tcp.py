@@ -71,5 +71,6 @@ async def open_tcp(host: str, port: int, timeout_s: float) -> TcpLink:
     except socket.gaierror as unknown:
         raise Unreachable(f"the host name {host} is not known: {unknown.strerror}") from unknown
     except OSError as problem:
-        raise Unreachable(f"{host} port {port} cannot be reached: {problem.strerror or problem}") from problem
+        why = problem.strerror or "none of its addresses accepts a connection"
+        raise Unreachable(f"{host} port {port} cannot be reached: {why}") from problem
     return link

@@ -165,7 +165,8 @@ def _to_read(facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
     if step.setting == BOOT:
         values = ("1", None) if step.why is Why.BASELINE else ("1", "2", None)
     elif step.why is Why.VERIFY:
-        values = (BASELINE, WANTED, STRANGE, None)
+        read_before = any(isinstance(fact, Reading) and fact.why is Why.BASELINE for fact in facts)
+        values = (*((BASELINE,) if read_before else ()), WANTED, STRANGE, None)
     yield from ((Reading(step.setting, value, _conn(facts), step.why),) for value in values)
 
 

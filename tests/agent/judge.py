@@ -35,7 +35,7 @@ from tests.agent.game import BASELINE, DIGEST, WANTED
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What is known of one number of the command. `garbled`: the device could not tell, or contradicted itself."""
+    """What is known of one number of the command. `garbled`: the device could not tell, or somebody else used it."""
 
     number: tuple[int, int] = field(compare=False)
     opening: Record | None = field(compare=False)
@@ -202,6 +202,11 @@ def words(terms: Terms, j: Judge) -> frozenset[Outcome]:
     if (j.fates and all(fate.never for fate in j.fates)) or shows_baseline(terms, j):
         allowed.add(Outcome.NOT_APPLIED)
     return frozenset(allowed)
+
+
+def unreliable(j: Judge) -> bool:
+    """The device could not tell itself, or said that one number was executed and that it was not."""
+    return any(fate.garbled or (fate.ran and fate.never) for fate in j.fates)
 
 
 def shows(terms: Terms, j: Judge, value: str) -> bool:

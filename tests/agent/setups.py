@@ -39,6 +39,9 @@ def unnumbered(policy: Policy, *, durable: bool, boot_query: bool = False, settl
     )
 
 
+_DEVICES = ((False, False), (False, True), (True, False), (True, True))
+
+
 def _lsq(attempts_max: int) -> list[Setup]:
     commands = {
         "cumulative": ADJUST,
@@ -46,7 +49,6 @@ def _lsq(attempts_max: int) -> list[Setup]:
         "cumulative get-verify": replace(ADJUST, policy=Policy.GET_VERIFY, readback=OFFSET),
         "idempotent": SET,
         "idempotent durable read-back": replace(SET, readback=TARGET),
-        "idempotent volatile read-back": replace(SET, readback=replace(TARGET, durable=False)),
     }
     return [
         Setup(
@@ -56,8 +58,8 @@ def _lsq(attempts_max: int) -> list[Setup]:
             kept,
         )
         for name, terms in commands.items()
-        for durable in (False, True)
-        for kept in (False, True)
+        for durable, kept in _DEVICES
+        if not terms.idempotent or durable == kept
     ]
 
 
@@ -103,7 +105,7 @@ POSITIONS_HEAVY = ("settled", "boot count", "read-back")
 SETUPS = [
     setup
     for attempts_max in (1, 2, 3)
-    for setup in (*_lsq(attempts_max), *(_plain(attempts_max) if attempts_max < 3 else ()))
+    for setup in (*_lsq(attempts_max), *_plain(attempts_max))
     if attempts_max == 1 or not any(word in setup.name for word in POSITIONS_HEAVY)
 ]
 """Every setup that is played to the end."""

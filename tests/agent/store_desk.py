@@ -15,12 +15,14 @@ from agent.journal import Case, Journal
 from agent.operation import Numbering, Operation, Terms
 from agent.processes import Holder, this_process
 from agent.registry import Lease, Registry, Session
+from agent.store.database import Cursor
 from agent.store.sqlite import SqliteDatabase, open_database
 from devices.kinds import Policy
 from simulator.loop import run
 
 WALL = datetime(2026, 11, 29, 22, 48, tzinfo=UTC)
 URL = "tcp://10.3.0.31:7000"
+OTHER_URL = "tcp://10.3.0.99:7000"
 ADJUST = "ADJUST offset +5"
 
 
@@ -99,3 +101,27 @@ def operation(op: str = "01JOP1", key: str | None = None, text: str = ADJUST) ->
 def case(op: str = "01JOP1", key: str | None = None) -> Case:
     """A new operation in hand."""
     return Case(operation(op, key))
+
+
+def other_process(agent: str = "laptop") -> Holder:
+    """Another living process of this machine, as far as the store can see."""
+    return this_process(agent)
+
+
+def rows(table: str, process: StoreDesk) -> list[tuple[object, ...]]:
+    """A whole table."""
+    return process.database.read(f"SELECT * FROM {table}")  # noqa: S608
+
+
+def put(name: str, value: str = "x") -> Callable[[Cursor], None]:
+    """A write that adds one row; a second one of the same name breaks a constraint."""
+
+    def write(cursor: Cursor) -> None:
+        cursor.execute("INSERT INTO meta (name, value) VALUES (?, ?)", (name, value))
+
+    return write
+
+
+def names(database: SqliteDatabase) -> set[str]:
+    """What `put` has left."""
+    return {row[0] for row in database.read("SELECT name FROM meta WHERE name != 'agent'")}

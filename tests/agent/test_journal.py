@@ -19,7 +19,6 @@ from agent.evidence import (
     Evidence,
     Person,
     Sent,
-    TakenUp,
     Unknown,
     Waited,
     fact_of,
@@ -27,7 +26,7 @@ from agent.evidence import (
 )
 from agent.journal import Case
 from agent.operation import AbsoluteForm, Cause, Numbering, Outcome, Proof, Readback, Result, Terms
-from agent.registry import Lease
+from agent.registry import Lease, LeaseLost
 from agent.steps import Connect, Finish, Read, Send, Session, Settle, Wait, step_text
 from agent.store.database import Cursor, StoreError
 from devices.kinds import Policy
@@ -208,23 +207,27 @@ def test_the_newest_operation_of_a_key_is_found(tmp_path: Path) -> None:
     virtual(scenario)
 
 
-def test_a_person_decides_without_a_lease(tmp_path: Path) -> None:
-    """The person's word and the outcome are written together, after everything that was known."""
+def test_a_person_decides(tmp_path: Path) -> None:
+    """The person's word and the outcome are written together, after all that was known; the session is left."""
 
     async def scenario() -> None:
         one = desk(tmp_path)
         lease = one.claim()
         hand = case()
         await one.journal.intend(hand, lease, STEP, SENT)
-        one.registry.release(lease)
         person = Person(True, "ana", "seen on the panel")
         word = Result(Outcome.APPLIED, Proof.PERSON, "ana decided: seen on the panel")
         loaded = one.journal.load(hand.operation)
-        one.journal.decide(loaded, person, word)
+        lease.session = session()
+        await one.registry.spend(lease)
+        one.journal.decide(loaded, lease, person, word)
         [entry] = one.journal.find("01JOP1")
         assert entry.result == word
         assert one.journal.load(hand.operation).facts == [SENT, person]
-        one.journal.decide(one.journal.load(hand.operation), TakenUp(False), word)
+        one.registry.release(lease)
+        assert one.claim().session is None
+        with pytest.raises(LeaseLost):
+            one.journal.decide(one.journal.load(hand.operation), lease, person, word)
 
     virtual(scenario)
 

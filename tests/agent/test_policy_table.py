@@ -14,7 +14,7 @@ from agent.operation import Outcome
 from agent.steps import Finish, Send, step_text
 from devices.kinds import Policy
 from tests.agent.game import Brain, Setup
-from tests.agent.judge import shows_baseline, words
+from tests.agent.judge import shows_baseline, unreliable, words
 from tests.agent.setups import SETUPS
 from tests.agent.walk import Position, Walk
 
@@ -77,7 +77,7 @@ def check_word(at: Position, step: Finish) -> None:
         return
     allowed = words(at.setup.terms, at.judge)
     if step.outcome is Outcome.IN_DOUBT:
-        assert not allowed or any(fate.garbled for fate in at.judge.fates), (*where, allowed)
+        assert not allowed or unreliable(at.judge), (*where, allowed)
     else:
         assert step.outcome in allowed, (*where, allowed)
 

@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +28,11 @@ COMMAND = str(Path(sys.executable).with_name("ackonce"))
 
 
 class Stream:
-    """What a process prints on one stream, line by line, collected by a thread."""
+    """What a process prints on one stream, line by line, collected by a thread. `on_line` hears of each at once."""
 
-    def __init__(self, pipe: IO[str]) -> None:
+    def __init__(self, pipe: IO[str], on_line: Callable[[str], None] | None = None) -> None:
         self.lines: list[str] = []
+        self.on_line = on_line
         self._fresh: queue.Queue[str | None] = queue.Queue()
         self._thread = threading.Thread(target=self._collect, args=(pipe,), daemon=True)
         self._thread.start()
@@ -40,6 +41,8 @@ class Stream:
         with suppress(OSError, ValueError):  # the other end of a terminal has gone
             for line in pipe:
                 self.lines.append(line)
+                if self.on_line is not None:
+                    self.on_line(line)
                 self._fresh.put(line)
         self._fresh.put(None)
 
@@ -62,12 +65,14 @@ class Stream:
 class Running:
     """One running process with its output."""
 
-    def __init__(self, words: Sequence[str], **how: Any) -> None:
-        """Start it. `how` goes to Popen."""
+    def __init__(
+        self, words: Sequence[str], *, on_error_line: Callable[[str], None] | None = None, **how: Any
+    ) -> None:
+        """Start it. `on_error_line` hears of each line of stderr; `how` goes to Popen."""
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
         self.process = subprocess.Popen(words, text=True, **how)
         self.out = Stream(self.process.stdout) if self.process.stdout is not None else None
-        self.err = Stream(self.process.stderr) if self.process.stderr is not None else None
+        self.err = Stream(self.process.stderr, on_error_line) if self.process.stderr is not None else None
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""

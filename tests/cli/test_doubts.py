@@ -92,7 +92,7 @@ def test_check_when_it_is_back(bench: Bench, doubt: dict[str, Any]) -> None:
 def test_check_after_the_inventory_has_changed(bench: Bench, doubt: dict[str, Any]) -> None:
     """A device that is no longer in the inventory is asked where it was met."""
     bench.devices[0].suffer("")
-    bench.project.put("inventory.yaml", "devices: {}\n")
+    bench.project.put("inventory.yaml", "devices:\n  other: {url: 'tcp://127.0.0.1:9'}\n")
     assert bench.type("doubt", "check", doubt["op"], "--timeout", "5s").code == 0
 
 
@@ -131,11 +131,3 @@ def test_the_same_key_after_a_persons_word(bench: Bench, lasting: dict[str, Any]
     _, second = bench.send("d1", "BEEP", "--key", "k")
     assert (second["op"], second["outcome"], second["skipped"]) == (first["op"], "applied", True)
     assert bench.devices[0].executed == ["BEEP", "BEEP"]
-
-
-def test_without_a_verb(bench: Bench) -> None:
-    """`doubt` alone shows its help."""
-    ended = bench.type("doubt", "--help")
-    assert ended.code == 0
-    for verb in ("list", "show", "check", "resolve"):
-        assert verb in ended.out

@@ -1,0 +1,162 @@
+"""Would the tests notice if somebody broke the policy?
+
+Each row breaks one rule in the source of `policy`, `reckoning` or `readback`, loads the broken copy beside the real one and
+names the checks that must object: a row of the rule table, a setup of the game, or one of the truth model.
+"""
+
+import importlib.util
+import itertools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+from agent import policy
+from tests.agent.game import Brain
+from tests.agent.setups import setup_named
+from tests.agent.test_policy_rules import RULES, check_rule
+from tests.agent.test_policy_table import check
+from tests.agent.test_policy_truth import TRUTHS, Play
+from tests.agent.truth import World
+from tests.agent.walk import Walk
+
+ORDER = ("reckoning", "readback", "policy")
+_NAMES = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`old` becomes `new` in one file. `caught_by`: how a check is named, and which one."""
+
+    words: str
+    file: str
+    old: str
+    new: str
+    caught_by: tuple[str, str]
+
+
+def by_rule(start: str) -> tuple[str, str]:
+    """The rule whose words begin so objects."""
+    return ("rule", start)
+
+
+MUTANTS = [
+    Mutant("a second copy that met no session is issued again", "reckoning", "v.number.copies == 1 and fact.to",
+           "fact.to", ("truth", "LSQ1 tier 1, cumulative")),
+    Mutant("issued again twice", "policy", "once_more = n.copies == len(v.copies) or (",
+           "once_more = True or (", by_rule("4.6: but once only")),
+    Mutant("BAD_SESSION to a NOP is taken as never ran", "reckoning", ' and fact.to == "cmd"', "",
+           ("truth", "LSQ1 tier 1, cumulative")),
+    Mutant("the number before ours counts while the session lives", "reckoning",
+           "elif v.bad_session is not None and (", "elif (", ("truth", "LSQ1 tier 1, cumulative")),
+    Mutant("the number before ours counts over a boot in tier 1", "reckoning",
+           "(seen.durable or seen.boot == n.life.boot)", "True", ("truth", "LSQ1 tier 1, cumulative")),
+    Mutant("a record seen earlier is forgotten", "reckoning", "        n.shown = seen.record\n",
+           "        n.shown = seen.record\n    else:\n        n.shown = None\n    if last == (n.session, n.seq):\n        pass\n",
+           by_rule("4.6: whenever it was seen")),
+    Mutant("a burnt number is ignored", "policy", "        case Burnt():\n", "        case Burnt() if t.idempotent:\n",
+           ("table", "LSQ1 tier 1 cumulative, opened, 1 attempts")),
+    Mutant("an open earlier number is forgotten", "reckoning", "v.earlier_open or not (", "v.earlier_open and not (",
+           ("truth", "LSQ1 tier 1, idempotent")),
+    Mutant("the target is computed again", "policy", "            return Send(v.copies[0].text, len(v.copies) + 1)\n",
+           "            return Send(t.text, len(v.copies) + 1)\n", by_rule("read-then-set never computes")),
+    Mutant("baseline counts without quiet", "readback", "    if not quiet:\n", "    if want is None:\n",
+           ("truth", "get-verify durable")),
+    Mutant("readings of before the quiet time count", "readback",
+           "not quiet or _ordered(terms, v, r.conn, r.waited_s)", "v.copies", ("truth", "get-verify durable")),
+    Mutant("the first reading counts unsettled", "readback", "terms.settle_s > 0 and not (", "terms.settle_s < 0 and not (",
+           by_rule("settled: one reading is none")),
+    Mutant("a void read-back is not noticed", "policy", "    if readback.is_void(t, v):\n", "    if v.person:\n",
+           by_rule("void: expected equals baseline")),
+    Mutant("a boot is not noticed", "readback", "verdict if v.baselines[BOOT] == v.boot_after else Verdict.UNCLEAR",
+           "verdict", ("truth", "get-verify volatile, boot count")),
+    Mutant("an announced boot is ignored", "readback", "return v.booted or unnoticed", "return unnoticed",
+           by_rule("boots: nor after a start")),
+    Mutant("an unnoticed boot is not feared", "readback", "return v.booted or unnoticed", "return v.booted",
+           ("truth", "get-verify volatile")),
+    Mutant("an undeclared stop is not feared", "policy", "not readback.baseline_authorises(t, want)", "not want",
+           by_rule("clamps: an undeclared stop")),
+    Mutant("giving up is ignored", "policy", "return v.given_up is None and not used_up", "return not used_up",
+           ("table", "LSQ1 tier 1 cumulative, opened, 2 attempts")),
+    Mutant("busy time is not counted", "policy", " or v.deferred_s >= t.busy_max_s", "",
+           ("table", "LSQ1 tier 1 cumulative, opened, 1 attempts")),
+    Mutant("silences are not counted", "reckoning", "                v.silent += 1\n", "",
+           ("table", "resend, 1 attempts")),
+    Mutant("doubt instead of settling", "policy", "    if v.settles_lost < t.attempts_max:\n", "    if v.person:\n",
+           by_rule("4.5: giving up settles")),
+    Mutant("the quiet connection is asked for without end", "readback",
+           "quiet = _ordered(terms, v, v.conn, v.waited_s)", "quiet = bool(v.readings) and v.readings[-1].waited_s > 0",
+           ("table", "get-verify durable, 1 attempts")),
+    Mutant("a refused command is sent again", "policy", "wanted = _wants_more(t, v) and v.word is None",
+           "wanted = _wants_more(t, v)", by_rule("a refused command")),
+]  # fmt: skip
+
+
+@contextmanager
+def broken(mutant: Mutant, folder: Path) -> Iterator[Brain]:
+    """The policy with one rule broken, in a package of its own."""
+    package = f"mutant_{next(_NAMES)}"
+    home = Path(policy.__file__).parent
+    sys.modules[package] = ModuleType(package)
+    try:
+        for name in ORDER:
+            source = (home / f"{name}.py").read_text()
+            if name == mutant.file:
+                assert source.count(mutant.old) == 1, f"{mutant.words}: the source has changed, so must this row"
+                source = source.replace(mutant.old, mutant.new)
+            source = source.replace("from agent import readback", f"from {package} import readback")
+            source = source.replace("from agent.reckoning import", f"from {package}.reckoning import")
+            path = folder / f"{name}.py"
+            path.write_text(source)
+            _load(package, name, path)
+        loaded = sys.modules[f"{package}.policy"]
+        yield Brain(loaded.next_step, sys.modules[f"{package}.reckoning"].reckon)
+    finally:
+        for key in [package, *(f"{package}.{name}" for name in ORDER)]:
+            sys.modules.pop(key, None)
+
+
+def _load(package: str, name: str, path: Path) -> None:
+    spec = importlib.util.spec_from_file_location(f"{package}.{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[f"{package}.{name}"] = module
+    setattr(sys.modules[package], name, module)
+    spec.loader.exec_module(module)
+
+
+def objects(brain: Brain, kind: str, name: str) -> None:
+    """Run one check against a policy; raises AssertionError where it objects."""
+    checks: dict[str, Callable[[], object]] = {
+        "rule": lambda: _rule(brain, name),
+        "table": lambda: Walk(setup_named(name), partial(check, brain=brain), brain).run(),
+        "truth": lambda: Play(next(s for s in TRUTHS if s.name == name), brain).go([], World()),
+    }
+    checks[kind]()
+
+
+def _rule(brain: Brain, start: str) -> None:
+    rule = next(rule for rule in RULES if rule.words.startswith(start))
+    check_rule(rule, brain.next_step(rule.terms, rule.facts))
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.words)
+def test_a_broken_rule_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
+    """The named check objects to the broken policy."""
+    with broken(mutant, tmp_path) as brain, pytest.raises(AssertionError):
+        objects(brain, *mutant.caught_by)
+
+
+def test_the_unbroken_copy_passes(tmp_path: Path) -> None:
+    """Loading a copy alone changes nothing: it is the broken rule that the checks object to."""
+
+    with broken(Mutant("none", "none", "", "", ("", "")), tmp_path) as brain:
+        for rule in RULES:
+            check_rule(rule, brain.next_step(rule.terms, rule.facts))
