@@ -225,9 +225,9 @@ def test_a_person_decides(tmp_path: Path) -> None:
         assert entry.result == word
         assert one.journal.load(hand.operation).facts == [SENT, person]
         one.registry.release(lease)
-        assert one.claim().session is None
         with pytest.raises(LeaseLost):
             one.journal.decide(one.journal.load(hand.operation), lease, person, word)
+        assert one.claim().session is None
 
     virtual(scenario)
 
