@@ -6,7 +6,9 @@ print is escaped, JSON included. A stderr that has gone changes nothing: what is
 
 import json
 import os
+import shutil
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -95,19 +97,36 @@ def on_terminal() -> bool:
 
 
 def put_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Rows under their headings on a terminal, else tab-separated lines without headings. None shows as `-`."""
+    """Rows under their headings on a terminal, else tab-separated lines without headings. None shows as `-`.
+
+    Where a terminal is too narrow, the last column, the one for sentences, stands under each row instead of beside it.
+    No cell is ever folded, so that everything can be copied.
+    """
     cells = [["-" if cell is None else escape(str(cell), LINE_MAX) for cell in row] for row in rows]
     if not on_terminal():
         for row in cells:
             _print("\t".join(row))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    widths = [max(map(_width, column)) for column in zip(columns, *cells, strict=True)]
+    beside = sum(widths) + len(_GAP) * (len(columns) - 1) <= shutil.get_terminal_size().columns
+    shown = len(columns) if beside else len(columns) - 1
+    for row in [list(columns), *cells]:
+        _print(
+            _GAP.join(_padded(cell, width) for cell, width in zip(row[:shown], widths, strict=False)).rstrip()
+        )
+        if not beside and row[-1] not in ("-", columns[-1]):
+            _print(_UNDER + row[-1])
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in cells:
-        table.add_row(*(Text(cell) for cell in row))
-    Console(markup=False, highlight=False).print(table)
+
+_GAP, _UNDER = "  ", "    "
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _width(text: str) -> int:
+    """Columns that a printable text takes on a terminal: East Asian characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum((unicodedata.combining(c) == 0) + (unicodedata.east_asian_width(c) in "WF") for c in text)

@@ -75,7 +75,12 @@ def send(
     except Abandoned:
         batch.abandoned = True
     except StoreError as problem:
-        _stop(batch, Exit.NOT_SENT, str(problem), "Without a journal nothing is sent; mend it and try again.")
+        _stop(
+            batch,
+            Exit.NOT_SENT,
+            str(problem),
+            "Without a journal nothing is sent. Make room or mend it there, then try again.",
+        )
     raise typer.Exit(_end(batch))
 
 
@@ -198,7 +203,7 @@ def _end(batch: _Batch) -> Exit:
             output.put_table(COLUMNS, [row(report) for report in reports])
     if not common.quiet:
         for report in reports:
-            for line in advice(report):
+            for line in advice(report, why=common.json or not output.on_terminal()):
                 output.say(line)
     codes = [exit_code(report.result) for report in reports]
     for number, operation in enumerate(batch.waiting):

@@ -107,24 +107,30 @@ def row(report: "Report") -> tuple[object, ...]:
     )
 
 
-def advice(report: "Report") -> list[str]:
-    """What a person should know beyond the row: whether anything was sent, and what to type next."""
+def advice(report: "Report", *, why: bool) -> list[str]:
+    """What a person should know beyond the row: whether anything was sent, and what to type next.
+
+    `why`: with the message, where the row does not stand beside it.
+    """
     result, operation = report.result, report.operation
     name = operation.device
+    end = f": {result.message}." if why else "."
     match result.outcome:
         case Outcome.IN_DOUBT:
-            doubt = f"'{operation.command}' was sent, and nobody can tell yet whether it took effect"
-            blocks = f"It blocks further changes to {name}. Next: ackonce doubt check {operation.op}, or doubt show,"
-            return [f"{name}: {doubt}: {result.message}.", f"{blocks} or doubt resolve when you have looked."]
+            return [
+                f"{name}: '{operation.command}' was sent, and nobody can tell yet whether it took effect{end}",
+                f"It blocks further changes to {name}. Next: ackonce doubt check {operation.op}",
+                f"or, when you have looked: ackonce doubt resolve {operation.op} --applied|--not-applied --reason TEXT",
+            ]
         case Outcome.NOT_SENT:
             hint = _NEXT_BY_CAUSE.get(result.cause or Cause.UNREACHABLE, "")
-            sentence = f"{name}: nothing of '{operation.command}' was sent: {result.message}."
+            sentence = f"{name}: nothing of '{operation.command}' was sent{end}"
             return [sentence, *([hint.format(device=name)] if hint else [])]
         case Outcome.REFUSED:
-            return [f"{name}: '{operation.command}' was sent and had no effect: {result.message}."]
+            return [f"{name}: '{operation.command}' was sent and had no effect{end}"]
         case Outcome.NOT_APPLIED:
             return [
-                f"{name}: '{operation.command}' was sent, has had no effect and never will: {result.message}.",
+                f"{name}: '{operation.command}' was sent, has had no effect and never will{end}",
                 "Send it again if you still want it.",
             ]
     return []

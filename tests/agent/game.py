@@ -1,8 +1,8 @@
 """What can the executor report after each step of the policy?
 
-The game of one operation: the policy moves by a step, the world answers with facts. `answers` lists every kind of answer
-that a step can have, `intrusions` what may come in from outside between two steps, each at most once per game. Nothing
-is asserted here. A position is a list of facts; `Setup` fixes the rest.
+The game of one operation: the policy moves by a step, the world answers with facts. `answers` lists every kind of
+answer that a step can have, `intrusions` what may come in from outside between two steps, each at most once
+per game. Nothing is asserted here. A position is a list of facts; `Setup` fixes the rest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -61,12 +61,16 @@ class Brain:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One command on one kind of equipment. `durable`: tier 2. `kept`: the session existed before the command."""
+    """One command on one kind of equipment.
+
+    `durable`: tier 2. `kept`: the session existed before the command. `disturbed`: played with intrusions.
+    """
 
     name: str
     terms: Terms
     durable: bool = False
     kept: bool = False
+    disturbed: bool = True
 
     @property
     def numbered(self) -> bool:
@@ -82,16 +86,9 @@ def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, 
         case Send():
             yield from _to_send(setup, facts, step)
         case Settle():
-            yield from (
-                (fact,)
-                for fact in (
-                    Burnt(),
-                    BadSession("nop", _boot(facts)),
-                    *(Spent(Owner.OURS, status) for status in (0, 1, 4)),
-                    Spent(Owner.OTHER),
-                    Unanswered("settle"),
-                )
-            )
+            told: list[Evidence] = [Burnt(), BadSession("nop", _boot(facts)), Unanswered("settle")]
+            told += [Spent(Owner.OURS, 0), Spent(Owner.OURS, 1), Spent(Owner.OURS, 4), Spent(Owner.OTHER)]
+            yield from ((fact,) for fact in told)
         case Read():
             yield from _to_read(facts, step)
         case Wait(seconds=seconds):
@@ -100,6 +97,8 @@ def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, 
 
 def intrusions(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
     """What may come from outside instead: giving up, being taken up again, a start of the device; each at most once."""
+    if not setup.disturbed:
+        return
     ended = isinstance(step, Finish)
     kinds = {type(fact) for fact in facts}
     if not ended and GiveUp not in kinds:
@@ -130,8 +129,8 @@ def _to_connect(setup: Setup, facts: Facts, step: Connect) -> Iterator[tuple[Evi
     for now in {boot, FIRST_BOOT + 1}:
         for record in _records(copy.session, copy.seq, _opening(facts, copy.session)):
             fresh = step.session is Session.FRESH
-            session = copy.session + 1 if fresh else None
-            yield (*quiet, Connected(conn, now, session, record, record if fresh else None, setup.durable))
+            opened = copy.session + 1 if fresh else None
+            yield (*quiet, Connected(conn, now, opened, record, record if fresh else None, setup.durable))
 
 
 def _records(session: int, seq: int, opening: Record | None) -> Iterator[Record | None]:

@@ -6,6 +6,7 @@ read-backs. It knows no steps and no attempts; it only says which words would be
 """
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agent.evidence import (
     NOP_DIGEST,
@@ -150,13 +151,12 @@ def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSess
         case BadSession(to=to):
             turned_away = to == "cmd" and j.fates[-1].single
             return _newest(j, over=True, never=j.fates[-1].never or turned_away)
-        case Spent():
-            return _newest(j, garbled=True)
-    return j
+    return _newest(j, garbled=True)
 
 
 def _newest(j: Judge, **learnt: bool) -> Judge:
-    return replace(j, fates=(*j.fates[:-1], replace(j.fates[-1], **learnt)))
+    changes: dict[str, Any] = dict(learnt)
+    return replace(j, fates=(*j.fates[:-1], replace(j.fates[-1], **changes)))
 
 
 def _record_says(fate: Fate, seen: Connected) -> dict[str, bool]:

@@ -1,7 +1,7 @@
 """Would the tests notice if somebody broke the policy?
 
-Each row breaks one rule in the source of `policy`, `reckoning` or `readback`, loads the broken copy beside the real one and
-names the checks that must object: a row of the rule table, a setup of the game, or one of the truth model.
+Each row breaks one rule in the source of `policy`, `reckoning` or `readback`, loads the broken copy beside the real
+one and names the check that must object: a row of the rule table, a setup of the game, or one of the truth model.
 """
 
 import importlib.util
@@ -15,7 +15,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
 
 from agent import policy
 from tests.agent.game import Brain
@@ -57,8 +56,9 @@ MUTANTS = [
            "elif v.bad_session is not None and (", "elif (", ("truth", "LSQ1 tier 1, cumulative")),
     Mutant("the number before ours counts over a boot in tier 1", "reckoning",
            "(seen.durable or seen.boot == n.life.boot)", "True", ("truth", "LSQ1 tier 1, cumulative")),
-    Mutant("a record seen earlier is forgotten", "reckoning", "        n.shown = seen.record\n",
-           "        n.shown = seen.record\n    else:\n        n.shown = None\n    if last == (n.session, n.seq):\n        pass\n",
+    Mutant("a record seen earlier is forgotten", "reckoning",
+           "    if last == (n.session, n.seq):\n",
+           "    n.shown = None\n    if last == (n.session, n.seq):\n",
            by_rule("4.6: whenever it was seen")),
     Mutant("a burnt number is ignored", "policy", "        case Burnt():\n", "        case Burnt() if t.idempotent:\n",
            ("table", "LSQ1 tier 1 cumulative, opened, 1 attempts")),
@@ -70,7 +70,8 @@ MUTANTS = [
            ("truth", "get-verify durable")),
     Mutant("readings of before the quiet time count", "readback",
            "not quiet or _ordered(terms, v, r.conn, r.waited_s)", "v.copies", ("truth", "get-verify durable")),
-    Mutant("the first reading counts unsettled", "readback", "terms.settle_s > 0 and not (", "terms.settle_s < 0 and not (",
+    Mutant("the first reading counts unsettled", "readback",
+           "terms.settle_s > 0 and not (", "terms.settle_s < 0 and not (",
            by_rule("settled: one reading is none")),
     Mutant("a void read-back is not noticed", "policy", "    if readback.is_void(t, v):\n", "    if v.person:\n",
            by_rule("void: expected equals baseline")),
@@ -108,7 +109,9 @@ def broken(mutant: Mutant, folder: Path) -> Iterator[Brain]:
         for name in ORDER:
             source = (home / f"{name}.py").read_text()
             if name == mutant.file:
-                assert source.count(mutant.old) == 1, f"{mutant.words}: the source has changed, so must this row"
+                assert source.count(mutant.old) == 1, (
+                    f"{mutant.words}: the source has changed, so must this row"
+                )
                 source = source.replace(mutant.old, mutant.new)
             source = source.replace("from agent import readback", f"from {package} import readback")
             source = source.replace("from agent.reckoning import", f"from {package}.reckoning import")
@@ -156,7 +159,6 @@ def test_a_broken_rule_is_noticed(mutant: Mutant, tmp_path: Path) -> None:
 
 def test_the_unbroken_copy_passes(tmp_path: Path) -> None:
     """Loading a copy alone changes nothing: it is the broken rule that the checks object to."""
-
     with broken(Mutant("none", "none", "", "", ("", "")), tmp_path) as brain:
         for rule in RULES:
             check_rule(rule, brain.next_step(rule.terms, rule.facts))

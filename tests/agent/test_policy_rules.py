@@ -83,11 +83,11 @@ def verify(value: str | None, conn: int = 2, setting: str = "offset") -> Reading
 
 SILENCE, LOST, STOP = Unknown("silence"), Unknown("lost"), GiveUp("Ctrl-C")
 REFUSED = NotSent(Cause.UNREACHABLE, "refused")
-SENT = [life(OPENED[0]), copy(1, 1, OPENED)]
-SENT_KEPT = [life(KEPT[0]), copy(1, 1, KEPT)]
+SENT: list[Evidence] = [life(OPENED[0]), copy(1, 1, OPENED)]
+SENT_KEPT: list[Evidence] = [life(KEPT[0]), copy(1, 1, KEPT)]
 QUIET = Connect(Session.NONE, LATE_S)
-TURNED_AWAY = [*SENT, BadSession("cmd", 8)]
-ENDED = [*SENT_KEPT, SILENCE, STOP, BadSession("nop", 7)]
+TURNED_AWAY: list[Evidence] = [*SENT, BadSession("cmd", 8)]
+ENDED: list[Evidence] = [*SENT_KEPT, SILENCE, STOP, BadSession("nop", 7)]
 ONCE = replace(ADJUST, policy=Policy.NO_RETRY)
 
 LSQ1 = [
@@ -160,11 +160,11 @@ COUNTED = unnumbered(Policy.GET_VERIFY, durable=False, boot_query=True)
 FORM = unnumbered(Policy.READ_THEN_SET, durable=True)
 PLAIN_SET = replace(SET, numbering=Numbering.NONE, readback=TARGET)
 SERIAL = replace(VERIFY, survives_reopen=True)
-BEGUN = [Connected(1), baseline("10"), plain(1, 1)]
-SILENT = [*BEGUN, SILENCE]
-BACK = [*SILENT, Connected(2)]
-AFTER_QUIET = [*SILENT, Waited(LATE_S), Connected(2)]
-COUNT = [
+BEGUN: list[Evidence] = [Connected(1), baseline("10"), plain(1, 1)]
+SILENT: list[Evidence] = [*BEGUN, SILENCE]
+BACK: list[Evidence] = [*SILENT, Connected(2)]
+AFTER_QUIET: list[Evidence] = [*SILENT, Waited(LATE_S), Connected(2)]
+COUNT: list[Evidence] = [
     Connected(1),
     baseline("1", setting=BOOT),
     baseline("10"),

@@ -1,8 +1,8 @@
 """What really happens to a command? A device and a network so small that every play can be played.
 
-Written from WIRE.md 3 and CATALOG.md 2, without `protocol/` and `simulator/`. A `World` is a value: the device's memory,
-the copies that are still under way, and how often the command was executed. `moves` gives every world and the facts
-that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start anew
+Written from WIRE.md 3 and CATALOG.md 2, without `protocol/` and `simulator/`. A `World` is a value: the device's
+memory, the copies that are still under way, and how often the command was executed. `moves` gives every world and
+the facts that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start anew
 between any two messages; a quiet time ends all copies that are under way.
 """
 
@@ -38,7 +38,11 @@ Number = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """The truth. `session` 0 is none; `last` the number consumed in it; `record` as WIRE.md 2; `late` copies under way."""
+    """The truth.
+
+    `session` 0 is none, `last` the number consumed in it, `record` as in WIRE.md 2; `late` are the copies under way,
+    `life` is the session that the agent was last told.
+    """
 
     executed: int = 0
     value: int = BEFORE

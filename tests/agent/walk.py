@@ -1,8 +1,8 @@
 """How is a whole game tree walked once?
 
-Positions are merged where nothing that the policy or the judge can ever ask about differs. `outlook` names what that is:
-counts are cut off at their limits, connections count only by which of them are the same. Wherever two positions are
-merged, the walk checks that the policy answers both alike.
+Positions are merged where nothing that the policy or the judge can ever ask about differs. `outlook` names what that
+is: counts are cut off at their limits, connections count only by which of them are the same. With
+`check_merges` the walk checks, wherever two positions are merged, that the policy answers both alike.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -117,7 +117,12 @@ def _intrusions_so_far(facts: list[Evidence]) -> frozenset[type]:
 
 
 def _plain(word: Acked | Nakked | Burnt | Spent | None) -> Hashable:
-    return (type(word), word.by, word.status) if isinstance(word, Spent) else type(word)
+    match word:
+        case Spent(by=by, status=status):
+            return (Spent, by, status)
+        case Acked(duplicate=duplicate):
+            return (Acked, duplicate)
+    return None if word is None else word.__class__.__name__
 
 
 def _nature(step: Step) -> Hashable:

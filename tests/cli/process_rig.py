@@ -24,6 +24,8 @@ from tests.cli.project import Ended
 
 PATIENCE_S = 40.0
 """A process that needs longer hangs."""
+LIFE_S = "900"
+"""A device whose test was itself killed goes away after this."""
 COMMAND = str(Path(sys.executable).with_name("ackonce"))
 
 
@@ -107,7 +109,7 @@ class DeviceProcess:
     def __init__(self, folder: Path, faults: str = "", *, tier: int = 1, seed: int = 0) -> None:
         self.ledger = folder / "ledger.jsonl"
         self._state = folder / "state.json"
-        self._options = ["--tier", str(tier), "--seed", str(seed)]
+        self._options = ["--tier", str(tier), "--seed", str(seed), "--for", LIFE_S]
         self._faults = faults
         self.url = "tcp://127.0.0.1:0"
         self.start()

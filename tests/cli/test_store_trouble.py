@@ -2,7 +2,7 @@
 
 import resource
 import sqlite3
-import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 
 from agent.store.sqlite import FILE_NAME
 from tests.cli.bench import Bench
-from tests.cli.process_rig import ProcessRig
+from tests.cli.process_rig import ProcessRig, Running
 
 StartRig = Callable[..., ProcessRig]
 
@@ -70,8 +70,8 @@ def test_a_folder_that_is_not_there_yet(
     assert home.stat().st_mode & 0o077 == 0
 
 
-def test_full_before_the_first_copy(start_rig: StartRig) -> None:
-    """A disk that is full when the intent should be written: exit 7, the device saw no command, and it says so."""
+def test_full_from_the_start(start_rig: StartRig) -> None:
+    """A disk that is full already: exit 7, the device saw no command, and the sentence says what to do."""
     rig = start_rig(timeout="10s")
     assert rig.run("send", "d1", "SET", "interval", "3").code == 0
     ended = rig.run("send", "d1", "BEEP", "--yes", "--json", preexec_fn=no_larger_than(0))
@@ -84,14 +84,27 @@ def test_full_before_the_first_copy(start_rig: StartRig) -> None:
     assert rig.device.executed["BEEP"] == 1
 
 
+def test_full_when_the_intent_should_be_written(start_rig: StartRig) -> None:
+    """A disk that fills up while the device is being reached: no copy leaves, and no operation is on record."""
+    rig = start_rig("hello 3: delay 2", timeout="10s")
+    assert rig.run("send", "d1", "SET", "interval", "3").code == 0
+    sender = rig.start("send", "d1", "BEEP", "--yes", "--json")
+    rig.device.wait_for("at hello 3")
+    fill_the_disk_of(sender)
+    ended = sender.end()
+    [record] = ended.records
+    assert (ended.code, record["op"], record["outcome"], record["attempts"]) == (7, None, "not_sent", 0)
+    assert "Make room" in ended.err
+    assert rig.run("doubt", "list", "--json").lines == []
+    assert rig.device.executed == {"SET interval 3": 1}
+
+
 def test_full_between_the_copies(start_rig: StartRig) -> None:
     """A disk that fills up after a copy has left: a true word, and the next run settles what really happened."""
     rig = start_rig("cmd 1: drop_ack", timeout="2s")
     sender = rig.start("send", "d1", "BEEP", "--yes", "--json")
     rig.device.wait_for("command: BEEP")
-    limit = subprocess.run(["prlimit", f"--pid={sender.process.pid}", "--fsize=0"], capture_output=True)
-    if limit.returncode != 0:
-        pytest.skip("prlimit cannot limit another process here")
+    fill_the_disk_of(sender)
     ended = sender.end()
     [record] = ended.records
     assert (ended.code, record["outcome"], record["attempts"]) == (5, "in_doubt", 1)
@@ -101,6 +114,13 @@ def test_full_between_the_copies(start_rig: StartRig) -> None:
     assert rig.run("doubt", "list", "--json").lines == []
     assert rig.run("doubt", "show", record["op"]).lines[0].endswith("applied")
     assert rig.device.executed["BEEP"] == 1
+
+
+def fill_the_disk_of(running: Running) -> None:
+    """From now on no file of a running process grows, as on a full disk."""
+    if sys.platform != "linux":
+        pytest.skip("only Linux limits other processes")
+    resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (0, 0))
 
 
 def no_larger_than(size: int) -> Callable[[], None]:

@@ -57,8 +57,8 @@ class Crasher:
             write(link, data)
             self.after()
 
-        database.commit = crashing_commit  # type: ignore[method-assign]
-        database.commit_now = crashing_commit_now  # type: ignore[method-assign]
+        database.commit = crashing_commit  # type: ignore[assignment, method-assign]
+        database.commit_now = crashing_commit_now  # type: ignore[assignment, method-assign]
         self._undo: Any = lambda: setattr(DeviceLink, "write", write)
         DeviceLink.write = crashing_write  # type: ignore[method-assign,assignment]
 
