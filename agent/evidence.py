@@ -162,9 +162,10 @@ class Waited:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Nobody wants further copies: Ctrl-C, deadline."""
+    """Nobody wants further copies: a person interrupted, or (`UNREACHABLE`) the deadline has passed."""
 
     why: str
+    cause: Cause = Cause.INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True)

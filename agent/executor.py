@@ -197,11 +197,13 @@ class _Walk:
         if self._gave_up:
             return
         why = self._x.stop or self.stop
-        if why is None and self._clock.now_s() - self._started_s > deadline_s(self._terms):
-            why = f"the deadline of {deadline_s(self._terms):g} s has passed"
+        limit_s = deadline_s(self._terms)
         if why is not None:
             self._gave_up = True
             self.keep(None, GiveUp(why))
+        elif self._clock.now_s() - self._started_s > limit_s:
+            self._gave_up = True
+            self.keep(None, GiveUp(f"no answer within the deadline of {limit_s:g} s", Cause.UNREACHABLE))
 
     async def _perform(self, step: Step) -> None:
         match step:

@@ -23,6 +23,8 @@ from devices.values import text_of
 SILENCES_PER_CONNECTION = 2
 """A numbering device is asked again on the same connection once; then a new connection is tried."""
 
+_WITH_BASELINE = (Policy.GET_VERIFY, Policy.READ_THEN_SET)
+_AS_BEFORE = "the setting is as before, on a path on which nothing is under way any more"
 OK, INDETERMINATE = 0, 4
 """Stored statuses (WIRE.md 2); those between them say that the command certainly had no effect."""
 
@@ -52,14 +54,14 @@ def next_step(terms: Terms, facts: Sequence[Evidence]) -> Step:
 
 
 def _before_first_copy(t: Terms, v: View) -> Step:
+    if v.given_up is not None:
+        return Finish(Outcome.NOT_SENT, None, v.given_up.why, v.given_up.cause)
     if v.opening_failed is not None:
         return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
-    if v.given_up is not None:
-        return Finish(Outcome.NOT_SENT, None, v.given_up, Cause.INTERRUPTED)
     numbered = t.numbering is Numbering.LSQ1
     if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
         return Connect(Session.KEEP if numbered else Session.NONE)
-    if t.policy in (Policy.GET_VERIFY, Policy.READ_THEN_SET):
+    if t.policy in _WITH_BASELINE:
         for name in readback.settings_needed(t):
             if name not in v.baselines:
                 return Read(name, Why.BASELINE)
@@ -183,7 +185,7 @@ def _again_or_doubt(t: Terms, v: View, why: str) -> Step:
     """An absolute command may go out under a new number; a cumulative one is in doubt, unless a read-back tells."""
     if _may_take_a_new_number(t, v):
         return _under_a_new_number(v)
-    return _read_target_back(t, v, why)
+    return _read_back_or_doubt(t, v, why)
 
 
 def _wants_more(t: Terms, v: View) -> bool:
@@ -206,7 +208,7 @@ def _under_a_new_number(v: View) -> Step:
 def _had_no_effect(t: Terms, v: View, outcome: Outcome, proof: Proof | None, why: str) -> Step:
     """True of the newest number; of the command only if no earlier number of it can have run."""
     if v.earlier_open:
-        return _read_target_back(
+        return _read_back_or_doubt(
             t, v, "an earlier copy, under a number of an ended session, may have been executed"
         )
     return Finish(outcome, proof, why)
@@ -225,7 +227,7 @@ def _unnumbered(t: Terms, v: View) -> Step:
         return _doubt("no ack, and the command may neither be repeated nor read back")
     wanted = _wants_more(t, v) and v.word is None
     if t.policy is Policy.RESEND:
-        return _repeat_absolute(t, v) if wanted else _read_target_back(t, v, "no ack of any copy")
+        return _repeat_absolute(t, v) if wanted else _read_back_or_doubt(t, v, "no ack of any copy")
     if readback.is_void(t, v):
         return _doubt("no ack, and the read-back cannot tell: the expected value is the one from before")
     return _by_read_back(t, v, wanted)
@@ -245,19 +247,17 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
     verdict = readback.look(t, v)
     if not isinstance(verdict, readback.Verdict):
         return verdict
-    want = readback.expected(t, v) or ""
     if verdict is readback.Verdict.EXPECTED:
+        want = readback.expected(t, v)
         return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected, not sent again")
     if verdict is readback.Verdict.BASELINE:
-        if t.policy is Policy.GET_VERIFY and not readback.baseline_authorises(t, want):
+        if not _baseline_authorises(t, v):
             return _doubt(
                 "the setting is unchanged, which a lost command and an undeclared stop would both show"
             )
         if wanted:
             return Send(v.copies[0].text, len(v.copies) + 1)
-        return Finish(
-            Outcome.NOT_APPLIED, Proof.VERIFIED, "the setting is as before, on a path that is quiet by now"
-        )
+        return Finish(Outcome.NOT_APPLIED, Proof.VERIFIED, _AS_BEFORE)
     if verdict is readback.Verdict.OTHER:
         return _doubt(
             "the setting shows neither the old nor the expected value: clamped, or someone else wrote"
@@ -268,17 +268,27 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
 # --- doubt --------------------------------------------------------------------------------------------------
 
 
-def _read_target_back(t: Terms, v: View, why: str) -> Step:
-    """An absolute target that stands on the device ends the matter; anything else proves nothing."""
-    if not t.idempotent or t.readback is None or (v.opening_failed is not None and v.conn is None):
+def _read_back_or_doubt(t: Terms, v: View, why: str) -> Step:
+    """Nothing more will be sent: what stands on the device may still end the matter.
+
+    An absolute target that is there does; so does a baseline, where one was read before the first copy.
+    """
+    has_baseline = t.policy in _WITH_BASELINE and not readback.is_void(t, v)
+    if not (t.idempotent or has_baseline) or (v.opening_failed is not None and v.conn is None):
         return _doubt(why)
     verdict = readback.look(t, v)
     if not isinstance(verdict, readback.Verdict):
         return verdict
     if verdict is readback.Verdict.EXPECTED:
-        want = readback.expected(t, v)
-        return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected")
+        return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {readback.expected(t, v)} = expected")
+    if verdict is readback.Verdict.BASELINE and _baseline_authorises(t, v):
+        return Finish(Outcome.NOT_APPLIED, Proof.VERIFIED, _AS_BEFORE)
     return _doubt(f"{why}; the setting does not show the target")
+
+
+def _baseline_authorises(t: Terms, v: View) -> bool:
+    """The absolute command of read-then-set has no stop to fear; a relative one may have run into an undeclared one."""
+    return t.policy is Policy.READ_THEN_SET or readback.baseline_authorises(t, readback.expected(t, v) or "")
 
 
 def _doubt(why: str) -> Finish:

@@ -94,7 +94,7 @@ class View:
     booted: bool = False
     waited_s: float = 0.0
     waits: int = 0
-    given_up: str | None = None
+    given_up: GiveUp | None = None
     person: Person | None = None
 
 
@@ -134,7 +134,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 v.waited_s += fact.seconds
                 v.waits += 1
             case GiveUp():
-                v.given_up = fact.why
+                v.given_up = fact
             case TakenUp():
                 _taken_up(v, fact)
             case Person():
@@ -214,4 +214,4 @@ def _taken_up(v: View, fact: TakenUp) -> None:
     v.readings.clear()
     v.boot_after = None
     v.waited_s = 0.0
-    v.given_up = None if fact.resend else "nobody asks for it any more"
+    v.given_up = None if fact.resend else GiveUp("nobody asks for it any more")

@@ -212,7 +212,7 @@ def unreliable(j: Judge) -> bool:
 def shows(terms: Terms, j: Judge, value: str) -> bool:
     """The read-back shows a value: fresh, settled, correlated and not across an unnoticed boot."""
     back = terms.readback
-    if back is None or not j.looks or (j.fates and not terms.idempotent):
+    if back is None or not j.looks or (j.fates and not terms.idempotent and j.before is None):
         return False
     taken = j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]
     settled = terms.settle_s <= 0 or (len(taken) == 2 and taken[1].paused)
@@ -229,8 +229,10 @@ def shows(terms: Terms, j: Judge, value: str) -> bool:
 def shows_baseline(terms: Terms, j: Judge) -> bool:
     """The read-back shows that nothing happened, on a path where nothing can happen any more."""
     back = terms.readback
-    if back is None or j.before is None or j.fates or not shows(terms, j, BASELINE):
+    if back is None or j.before is None or not shows(terms, j, BASELINE):
         return False
+    if not all(fate.over or fate.garbled or fate.boot != j.boot for fate in j.fates):
+        return False  # a numbered copy may still arrive while its session lives
     quiet = all(look.quiet for look in (j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]))
     stops_known = back.clamps is False or (back.min is not None and back.max is not None)
     return quiet and (stops_known or terms.policy is Policy.READ_THEN_SET)

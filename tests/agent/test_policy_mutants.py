@@ -81,7 +81,7 @@ MUTANTS = [
            by_rule("boots: nor after a start")),
     Mutant("an unnoticed boot is not feared", "readback", "return v.booted or unnoticed", "return v.booted",
            ("truth", "get-verify volatile")),
-    Mutant("an undeclared stop is not feared", "policy", "not readback.baseline_authorises(t, want)", "not want",
+    Mutant("an undeclared stop is not feared", "policy", "if not _baseline_authorises(t, v)", "if not v",
            by_rule("clamps: an undeclared stop")),
     Mutant("giving up is ignored", "policy", "return v.given_up is None and not used_up", "return not used_up",
            ("table", "LSQ1 tier 1 cumulative, opened, 2 attempts")),

@@ -89,6 +89,9 @@ QUIET = Connect(Session.NONE, LATE_S)
 TURNED_AWAY: list[Evidence] = [*SENT, BadSession("cmd", 8)]
 ENDED: list[Evidence] = [*SENT_KEPT, SILENCE, STOP, BadSession("nop", 7)]
 ONCE = replace(ADJUST, policy=Policy.NO_RETRY)
+VERIFIED = replace(ADJUST, policy=Policy.GET_VERIFY, readback=replace(OFFSET, durable=True))
+SHOWS_TARGET: list[Evidence] = [verify("15")]
+SHOWS_BEFORE: list[Evidence] = [verify("10")]
 
 LSQ1 = [
     Rule("LSQ1: a number is drawn in the stored session where it may go on", ADJUST, [], Connect(Session.KEEP)),
@@ -143,6 +146,15 @@ LSQ1 = [
     Rule("4.6: a record with NOP's digest: it never ran", ADJUST,
          [*SENT, LOST, STOP, hello(2, Record(*OPENED, NOP_DIGEST, 0))], Outcome.NOT_APPLIED),
     Rule("4.9: a boot between copies: in doubt", ADJUST, [*SENT, LOST, hello(2, None, boot=8)], Outcome.IN_DOUBT),
+    Rule("4.9: unless a baseline was read and the setting is durable: read back", VERIFIED,
+         [life(OPENED[0]), baseline("10"), copy(1, 1, OPENED), LOST, hello(2, None, boot=8)],
+         Read("offset", Why.VERIFY)),
+    Rule("4.9: the expected value: applied", VERIFIED,
+         [life(OPENED[0]), baseline("10"), copy(1, 1, OPENED), LOST, hello(2, None, boot=8), *SHOWS_TARGET],
+         Outcome.APPLIED),
+    Rule("4.9: the baseline: it had no effect and, the session being over, never will", VERIFIED,
+         [life(OPENED[0]), baseline("10"), copy(1, 1, OPENED), LOST, hello(2, None, boot=8), *SHOWS_BEFORE],
+         Outcome.NOT_APPLIED),
     Rule("4.9: tier 2 answers over a boot: resend", ADJUST,
          [life(OPENED[0], durable=True), copy(1, 1, OPENED), LOST, hello(2, AS_OPENED, boot=8, durable=True)],
          Send(ADJUST.text, 2, OPENED)),

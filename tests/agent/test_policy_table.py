@@ -101,7 +101,7 @@ def check(at: Position, brain: Brain) -> None:
 def test_every_position_keeps_the_promises(setup: Setup) -> None:
     """In every reachable position the step is safe, the word true, the doubt unavoidable, and every game ends."""
     brain = Brain()
-    walk = Walk(setup, partial(check, brain=brain), brain, check_merges=setup.terms.attempts_max == 1)
+    walk = Walk(setup, partial(check, brain=brain), brain, check_merges=setup.terms.attempts_max == 2)
     longest = walk.run()
     print(f"{len(walk.depths)} positions, longest game {longest} steps: {setup.name}")
     assert 0 < longest <= STEPS_MAX

@@ -2,8 +2,8 @@
 
 Written from WIRE.md 3 and CATALOG.md 2, without `protocol/` and `simulator/`. A `World` is a value: the device's
 memory, the copies that are still under way, and how often the command was executed. `moves` gives every world and
-the facts that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start anew
-between any two messages; a quiet time ends all copies that are under way.
+the facts that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start
+anew between any two messages; a quiet time ends all copies that are under way.
 """
 
 from collections.abc import Iterator
