@@ -68,6 +68,7 @@ class Readback:
     type: str
     expect: str
     step: str | None = None
+    tolerance: str | None = None
     min: str | None = None
     max: str | None = None
     durable: bool = False

@@ -53,7 +53,9 @@ def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | 
         setting = profile.setting(profile.command(command.absolute_form.command).setting or "")
         return _of_setting(setting, command.absolute_form.value)
     if command.verify is not None:
-        return _of_setting(profile.setting(command.verify.setting), command.verify.expect)
+        return _of_setting(
+            profile.setting(command.verify.setting), command.verify.expect, command.verify.tolerance
+        )
     if (
         command.setting is not None
         and command.effect_class is EffectClass.IDEMPOTENT
@@ -65,12 +67,13 @@ def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | 
     return None
 
 
-def _of_setting(setting: Setting, expect: str) -> Readback:
+def _of_setting(setting: Setting, expect: str, tolerance: str | None = None) -> Readback:
     return Readback(
         setting=setting.name,
         type=setting.type,
         expect=expect,
         step=setting.step,
+        tolerance=tolerance,
         min=_text(setting.min),
         max=_text(setting.max),
         durable=setting.durable,

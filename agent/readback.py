@@ -68,7 +68,7 @@ def is_void(terms: Terms, v: View) -> bool:
     """Known before sending: expected equals baseline, so that no reading can tell the two apart."""
     back, want = terms.readback, expected(terms, v)
     before = v.baselines.get(back.setting) if back is not None else None
-    return back is None or want is None or before is None or same(back.type, want, before, back.step)
+    return back is None or want is None or before is None or _alike(back, want, before)
 
 
 def baseline_authorises(terms: Terms, want: str) -> bool:
@@ -97,14 +97,19 @@ def look(terms: Terms, v: View) -> Step | Verdict:
     value = _settled(terms, back, readings)
     if value is None:
         return _another_look(terms, back, v, readings)
-    if same(back.type, value, want, back.step):
+    if _alike(back, value, want):
         return _unless_booted(back, v, Verdict.EXPECTED)
     before = v.baselines.get(back.setting)
-    if before is None or not same(back.type, value, before, back.step):
+    if before is None or not _alike(back, value, before):
         return Verdict.OTHER if _twice(back, readings) else _another_look(terms, back, v, readings)
     if not quiet:
         return Connect(Session.NONE, terms.late_max_s)
     return _unless_booted(back, v, Verdict.BASELINE)
+
+
+def _alike(back: Readback, a: str, b: str) -> bool:
+    """One value for the device: within half a step, or within the tolerance that the profile states."""
+    return same(back.type, a, b, back.step, back.tolerance)
 
 
 def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
@@ -119,7 +124,7 @@ def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
 def _twice(back: Readback, readings: list[Look]) -> bool:
     """The last two readings show one value."""
     values = [r.value for r in readings[-2:] if r.value is not None]
-    return len(values) == 2 and same(back.type, values[0], values[1], back.step)
+    return len(values) == 2 and _alike(back, values[0], values[1])
 
 
 def _another_look(terms: Terms, back: Readback, v: View, taken: list[Look]) -> Step | Verdict:

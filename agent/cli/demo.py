@@ -62,7 +62,7 @@ def demo(
 
 def _start_device(seed: int) -> subprocess.Popen[str]:
     plan = FAULTS.format(seed=seed)
-    words = [sys.executable, "-m", "agent.cli.main", "simulate", "device", "--json", "-q", "--faults", plan]
+    words = [sys.executable, "-m", "agent.cli.start", "simulate", "device", "--json", "-q", "--faults", plan]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)  # noqa: S603 - ourselves
 
 

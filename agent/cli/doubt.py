@@ -177,7 +177,7 @@ def resolve(
     try:
         entry, result = run_agent(common, settings_of(common), work)
     except Held as held:
-        output.fail(Exit.HELD, f"the operation is still under way: {held}. Nothing was changed.")
+        output.fail(Exit.HELD, f"{held}. Nothing was changed.")
     if common.json:
         output.put_json(operation_json(entry.operation, result))
     else:

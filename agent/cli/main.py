@@ -162,7 +162,3 @@ def _report(bug: Exception) -> Exit:
     output.say(f"ackonce: internal error ({type(bug).__name__}: {bug}). {where}.")
     output.say("Commands that had left are in the journal: ackonce doubt list")
     return Exit.INTERNAL
-
-
-if __name__ == "__main__":
-    main()
