@@ -66,6 +66,7 @@ class Registry:
     def __init__(self, database: Database, holder: Holder, clock: Clock) -> None:
         self._db = database
         self._me = holder
+        self._me_text = holder.to_json()
         self._clock = clock
         self.agent_id = int(database.read("SELECT value FROM meta WHERE name = 'agent'")[0][0])
 
@@ -125,7 +126,7 @@ class Registry:
             (
                 counter,
                 session,
-                self._me.to_json(),
+                self._me_text,
                 counter,
                 stamp(now),
                 stamp(now + timedelta(seconds=LEASE_S)),
@@ -146,7 +147,7 @@ class Registry:
         expires = stamp(self._clock.utc() + timedelta(seconds=LEASE_S))
         cursor.execute(
             "UPDATE device SET expires_utc = ? WHERE id = ? AND token = ? AND holder = ? AND expires_utc IS NOT NULL",
-            (expires, lease.device, lease.token, self._me.to_json()),
+            (expires, lease.device, lease.token, self._me_text),
         )
         if cursor.rowcount != 1:
             raise LeaseLost("another process has taken the device over")
@@ -162,7 +163,7 @@ class Registry:
         self._db.commit_now(
             lambda cursor: cursor.execute(
                 "UPDATE device SET expires_utc = NULL WHERE id = ? AND token = ? AND holder = ?",
-                (lease.device, lease.token, self._me.to_json()),
+                (lease.device, lease.token, self._me_text),
             )
         )
 
