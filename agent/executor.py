@@ -26,11 +26,12 @@ from agent.evidence import (
     Why,
 )
 from agent.journal import Case, Intent, Journal
+from agent.lease_keeper import LeaseKeeper
 from agent.narrate import Narrator
 from agent.operation import Cause, Outcome, Result, Terms
 from agent.policy import next_step
 from agent.reckoning import BOOT, reckon
-from agent.registry import RENEW_S, Lease, LeaseLost, Registry
+from agent.registry import Lease, LeaseLost, Registry
 from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
 from agent.store.database import StoreError
 from devices.values import normalise
@@ -121,7 +122,7 @@ class Executor:
             raise
 
     async def _run(self, walk: "_Walk", station: Station, case: Case) -> Result:
-        keeper = _LeaseKeeper(self, station.lease)
+        keeper = LeaseKeeper(self.registry, self.deadlines, station.lease)
         try:
             result = await walk.to_the_end()
             await self.journal.close(case, station.lease, result)
@@ -133,35 +134,6 @@ class Executor:
             keeper.stop()
         walk.tell_end(result)
         return result
-
-
-class _LeaseKeeper:
-    """Renews a lease while a step takes long. A lost lease shows at the next write, so failures here say nothing."""
-
-    def __init__(self, executor: Executor, lease: Lease) -> None:
-        self._x = executor
-        self._lease = lease
-        self._task: asyncio.Task[None] | None = None
-        self.deadline_s = lease.renewed_s + RENEW_S
-        executor.deadlines.add(self)
-
-    def expire(self) -> None:
-        """Called by the sweep: a third of the lease has passed."""
-        self._task = asyncio.ensure_future(self._renew())
-
-    async def _renew(self) -> None:
-        try:
-            await self._x.registry.renew(self._lease)
-        except (LeaseLost, StoreError):
-            return
-        self.deadline_s = self._lease.renewed_s + RENEW_S
-        self._x.deadlines.add(self)
-
-    def stop(self) -> None:
-        """The operation has ended."""
-        self._x.deadlines.remove(self)
-        if self._task is not None:
-            self._task.cancel()
 
 
 class _Walk:

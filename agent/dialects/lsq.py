@@ -9,23 +9,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.deadlines import Deadlines
-from agent.evidence import (
-    NOP_DIGEST,
-    Acked,
-    BadSession,
-    Burnt,
-    Connected,
-    Deferred,
-    Evidence,
-    Nakked,
-    NotSent,
-    Owner,
-    Record,
-    Sent,
-    Spent,
-    Unanswered,
-    Unknown,
+from agent.dialects.lsq_facts import (
+    DURABLE_TIER,
+    classify,
+    connected,
+    fate_of,
+    foreign,
+    meaning_of,
+    record_of,
 )
+from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown
 from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
 from agent.journal import Intent
 from agent.links.link import Link, Unreachable
@@ -35,11 +28,10 @@ from agent.registry import Lease, Registry, Session, WrongDevice
 from agent.retry import again_after
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
-from protocol.native.codes import HEADER_SIZE, REFUSALS, SEQ_MAX, Status, Type
+from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
 from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
-from protocol.native.messages import Record as WireRecord
-from protocol.native.requester import Answered, Ignored, Requester, Waiting
+from protocol.native.requester import Ignored, Requester
 
 REACH_TRIES = 3
 """Connections that are tried until one answers HELLO, in one step."""
@@ -47,7 +39,6 @@ OPEN_TRIES = 5
 GATE_TRIES = 3
 SILENCES_MAX = 3
 """How often a harmless request of ours (a read, a number spent before sending) may go unanswered."""
-DURABLE_TIER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +122,7 @@ class LsqStation:
         A clean connection on which this process has entered its session serves the next command too.
         """
         if wanted is Wanted.KEEP and self.hello is not None and self._may_stay():
-            return _connected(conn, self.hello, self.lease.session, _record(self.hello.record))
+            return connected(conn, self.hello, self.lease.session, record_of(self.hello.record))
         self.close()
         try:
             hello = await self.reach()
@@ -146,17 +137,17 @@ class LsqStation:
             self.close()
             return NotSent(Cause.HELD, str(held))
         if wanted is Wanted.NONE:
-            return _connected(conn, hello, None, _record(hello.record))
+            return connected(conn, hello, None, record_of(hello.record))
         drawn = self._registry.counter(self.lease)
         if hello.epoch > drawn:
             self.close()
-            return NotSent(Cause.FOREIGN, _foreign(hello.epoch, drawn))
+            return NotSent(Cause.FOREIGN, foreign(hello.epoch, drawn))
         if wanted is Wanted.KEEP:
             kept = await self._go_on(hello)
             if isinstance(kept, NotSent):
                 return kept
             if kept is not None:
-                return _connected(conn, hello, kept, _record(hello.record))
+                return connected(conn, hello, kept, record_of(hello.record))
         return await self._open_anew(hello, conn)
 
     def _may_stay(self) -> bool:
@@ -190,7 +181,7 @@ class LsqStation:
         link = await self._dial()
         self._requester = Requester(self._expected.unit)
         self._exchange = Exchange(
-            link, self._requester, self._deadlines, _classify, self._ignored, self._trace
+            link, self._requester, self._deadlines, classify, self._ignored, self._trace
         )
         return await self.greet()
 
@@ -279,12 +270,12 @@ class LsqStation:
                 continue
             opened = outcome.reply
             if opened.status is Status.OK:
-                record = _record(opened.record)
+                record = record_of(opened.record)
                 self.lease.session = Session(opened.session, opened.boot_id, 0, record, ours=True)
-                return _connected(conn, hello, self.lease.session, record, boot=opened.boot_id)
+                return connected(conn, hello, self.lease.session, record, boot=opened.boot_id)
             if opened.epoch > epoch:
                 self.close()
-                return NotSent(Cause.FOREIGN, _foreign(opened.epoch, epoch))
+                return NotSent(Cause.FOREIGN, foreign(opened.epoch, epoch))
         self.close()
         if busy_s >= self._patience.busy_max_s:
             return NotSent(
@@ -333,7 +324,7 @@ class LsqStation:
         request = self._requester.command(sent.session, sent.seq, sent.attempt, sent.text)
         outcome = await self._exchange.ask(request, intent, self._patience.silence_s)
         if isinstance(outcome, Answer) and isinstance(outcome.reply, CommandReply):
-            return _meaning_of(outcome.reply, sent.digest)
+            return meaning_of(outcome.reply, sent.digest)
         if isinstance(outcome, Held):
             return Deferred(outcome.how, outcome.waited_s)
         return Unknown("lost" if isinstance(outcome, Lost) else "silence")
@@ -343,15 +334,7 @@ class LsqStation:
         reply = await self._nop(step.session, step.seq, "the number of the command itself", 1)
         if reply is None:
             return Unanswered("settle")
-        match reply.status:
-            case Status.OK:
-                return Burnt()
-            case Status.BAD_SESSION:
-                return BadSession("nop", reply.boot_id or 0)
-            case Status.FALSE_RETRY if reply.spent is not None:
-                ours = reply.spent.digest == step.digest
-                return Spent(Owner.OURS if ours else Owner.OTHER, int(reply.spent.status), reply.spent.text)
-        return Spent(Owner.OTHER)
+        return fate_of(reply, step.digest)
 
     async def read(self, query: str) -> str | None:
         """The answer to a query, None where there is none. A read is asked again freely: its id tells answers apart."""
@@ -401,60 +384,3 @@ class LsqStation:
     def _next_id(self) -> int:
         self._ids = self._ids % 0xFFFF + 1
         return self._ids
-
-
-def _classify(event: Answered | Waiting | Ignored) -> Answer | Held | None:
-    match event:
-        case Answered(reply=reply):
-            return Answer(reply)
-        case Waiting(status=status):
-            return Held("busy" if status is Status.BUSY else "in_progress", 0.0)
-    return None
-
-
-def _meaning_of(reply: CommandReply, ours: int | None) -> Evidence:
-    """What a reply to our own copy says (WIRE.md 2)."""
-    status = (
-        reply.uncached
-        if reply.status is Status.DONE_UNCACHED and reply.uncached is not None
-        else reply.status
-    )
-    duplicate = reply.replayed or reply.status is Status.DONE_UNCACHED
-    if status is Status.OK:
-        return Acked(reply.attempt, duplicate, reply.text or None)
-    if status in REFUSALS:
-        return Nakked(reply.attempt, reply.text or status.name)
-    if status is Status.INDETERMINATE:
-        return Spent(Owner.OURS, int(status), reply.text)
-    if status is Status.BAD_SESSION:
-        return BadSession("cmd", reply.boot_id or 0)
-    if reply.spent is not None:
-        owner = {ours: Owner.OURS, NOP_DIGEST: Owner.NOP}.get(reply.spent.digest, Owner.OTHER)
-        return Spent(owner, int(reply.spent.status), reply.spent.text)
-    return Spent(Owner.OTHER)
-
-
-def _connected(
-    conn: int, hello: HelloReply, session: Session | None, record: Record | None, boot: int | None = None
-) -> Connected:
-    return Connected(
-        conn,
-        hello.boot_id if boot is None else boot,
-        session.session if session is not None else None,
-        record,
-        session.opening if session is not None else None,
-        hello.nv_tier >= DURABLE_TIER,
-    )
-
-
-def _record(record: WireRecord | None) -> Record | None:
-    return (
-        Record(record.session, record.seq, record.digest, int(record.status)) if record is not None else None
-    )
-
-
-def _foreign(epoch: int, drawn: int) -> str:
-    return (
-        f"another store has used the device (its epoch is {epoch}, ours is {drawn}); "
-        "ackonce probe --take-over --reason TEXT makes it ours"
-    )
