@@ -10,6 +10,11 @@ import pytest
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only a place without flush costs
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest test starts first, so that the workers end together."""
+    items.sort(key=lambda item: "test_kill" not in item.nodeid)
+
+
 @pytest.fixture
 def quick_home() -> Iterator[Path]:
     """A folder in memory where there is one: for stores whose processes end, but whose machine never loses power."""

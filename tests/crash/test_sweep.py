@@ -94,8 +94,9 @@ FAULTS = [
 
 @pytest.mark.parametrize("boots", [False, True], ids=["device stays up", "device boots in between"])
 @pytest.mark.parametrize("again", ["same key", "next command"])
-@pytest.mark.parametrize("tier", [0, 1, 2])
-@pytest.mark.parametrize("faults", FAULTS, ids=lambda faults: faults or "no fault")
+@pytest.mark.parametrize(
+    ("tier", "faults"), [(0, FAULTS[0]), *((tier, faults) for faults in FAULTS for tier in (1, 2))]
+)
 def test_every_crash_point(faults: str, tier: int, again: str, boots: bool, quick_home: Path) -> None:
     """Nothing runs twice, no word is false, nothing is stuck; doubt only where a boot took the evidence."""
     for mode in ("before", "after", "half"):
