@@ -118,10 +118,14 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """The device was alive and busy: `in_progress` with this very copy or `busy` with another command."""
+    """The device was alive and busy: `in_progress` with this very copy or `busy` with another command.
+
+    `to`: what it answered so, a copy (`cmd`) or the NOP that settles (`nop`).
+    """
 
     how: str
     waited_s: float
+    to: str = "cmd"
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ class Exchange:
         classify: Callable[[Any], Answer | Held | None],
         ignored: Callable[[Any], None],
         trace: Callable[[str, bytes], None] | None = None,
+        *,
+        busy_max_s: float,
     ) -> None:
         """An exchange over an open link.
 
@@ -104,6 +106,7 @@ class Exchange:
         classify: an event as an answer, as a sign of life (`Held`, its time unset), or None where it is neither.
         ignored: told of every event that is neither.
         trace: told of all bytes, with `>` for written and `<` for heard.
+        busy_max_s: how long signs of life may put off the end of one wait.
         """
         self.deadline_s = 0.0
         self.broken: str | None = None
@@ -115,6 +118,7 @@ class Exchange:
         self._classify = classify
         self._ignored = ignored
         self._trace = trace
+        self._busy_max_s = busy_max_s
         self._waiting: asyncio.Future[Outcome] | None = None
         self._held: str | None = None
         self._held_since_s = 0.0
@@ -179,11 +183,12 @@ class Exchange:
                 self._waiting.set_result(meant)
 
     def _extend(self, how: str) -> None:
+        """A sign of life starts the silence anew, but a device may not be busy for ever."""
         now_s = asyncio.get_running_loop().time()
         if self._held is None:
             self._held_since_s = now_s
         self._held = how
-        self.deadline_s = now_s + max(self._silence_s, POLL_S)
+        self.deadline_s = min(now_s + max(self._silence_s, POLL_S), self._held_since_s + self._busy_max_s)
         self._deadlines.add(self)
 
     def lost(self, why: str) -> None:

@@ -127,6 +127,9 @@ class Executor:
             result = await walk.to_the_end()
             await self.journal.close(case, station.lease, result)
         except LeaseLost as lost:
+            settled = next(iter(self.journal.find(case.operation.op)), None)
+            if settled is not None and settled.result is not None:
+                return settled.result  # whoever took the device over has settled it
             result = walk.cut_off(f"{lost}; that process settles what was left open", Cause.HELD)
         except StoreError as problem:
             result = walk.cut_off(str(problem), Cause.STORE)

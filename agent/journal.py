@@ -49,6 +49,16 @@ class Entry:
         """Under way, or cut off by a crash."""
         return self.result is None
 
+    @property
+    def done(self) -> bool:
+        """It stands on the device: nothing is due under its key."""
+        return self.result is not None and self.result.outcome in (Outcome.APPLIED, Outcome.UNCHANGED)
+
+    @property
+    def unsettled(self) -> bool:
+        """Under way, cut off by a crash, or in doubt."""
+        return self.open or (self.result is not None and self.result.outcome is Outcome.IN_DOUBT)
+
 
 @dataclass(slots=True)
 class Case:
@@ -154,6 +164,15 @@ class Journal:
         """What is open or in doubt on a device, oldest first. Raises StoreError."""
         return self._entries(
             "device = ? AND (outcome IS NULL OR outcome = 'in_doubt') ORDER BY created_utc, op", (device,)
+        )
+
+    def unquestioned(self, device: int) -> list[Entry]:
+        """What a person decided and the device was not asked about since, oldest first. Raises StoreError."""
+        return self._entries(
+            "device = ? AND proof = 'person' AND NOT EXISTS (SELECT 1 FROM evidence c WHERE c.op = operation.op "
+            "AND c.kind = 'Connected' AND c.n > (SELECT max(p.n) FROM evidence p WHERE p.op = operation.op "
+            "AND p.kind = 'Person')) ORDER BY created_utc, op",
+            (device,),
         )
 
     def doubts(self) -> list[Entry]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from agent import readback
-from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Spent, Why
+from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Person, Spent, Why
 from agent.operation import Cause, Numbering, Outcome, Proof, Terms
 from agent.reckoning import Number, View, reckon
 from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step
@@ -41,13 +41,24 @@ def next_step(terms: Terms, facts: Sequence[Evidence]) -> Step:
     """
     v = reckon(facts)
     if v.person is not None:
-        outcome = Outcome.APPLIED if v.person.applied else Outcome.NOT_APPLIED
-        return Finish(outcome, Proof.PERSON, f"{v.person.who} decided: {v.person.reason}")
+        return _after_a_person(terms, v, v.person)
     if not v.copies:
         return _before_first_copy(terms, v)
-    if terms.numbering is Numbering.LSQ1 and v.number is not None:
-        return _numbered(terms, v, v.number)
+    if v.number is not None:
+        return _with_a_last_look(terms, v, v.number)
     return _unnumbered(terms, v)
+
+
+def _after_a_person(t: Terms, v: View, person: Person) -> Step:
+    """A person's word ends a doubt. Only a numbering device's own memory of the command is stronger."""
+    outcome = Outcome.APPLIED if person.applied else Outcome.NOT_APPLIED
+    word = Finish(outcome, Proof.PERSON, f"{person.who} decided: {person.reason}")
+    if v.number is None:
+        return word
+    step = _with_a_last_look(t, v, v.number)
+    proven = isinstance(step, Finish) and step.outcome is not Outcome.IN_DOUBT
+    asking = v.person_questioned and not isinstance(step, Finish | Send)
+    return step if proven or asking else word
 
 
 # --- before anything was sent -------------------------------------------------------------------------------
@@ -97,6 +108,13 @@ def _absolute_text(t: Terms, v: View) -> str | Finish:
 # --- equipment that numbers its commands (LSQ1) -------------------------------------------------------------
 
 
+def _with_a_last_look(t: Terms, v: View, n: Number) -> Step:
+    """No doubt before the device's record was seen once more: it is as good as a reply whenever it is seen (4.6)."""
+    step = _numbered(t, v, n)
+    doubtful = isinstance(step, Finish) and step.outcome is Outcome.IN_DOUBT
+    return Connect(Session.NONE) if doubtful and v.hello_is_news and v.opening_failed is None else step
+
+
 def _numbered(t: Terms, v: View, n: Number) -> Step:
     match v.word:
         case Acked(duplicate=duplicate):
@@ -108,11 +126,11 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
         case Spent(by=Owner.NOP):
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
-        case Spent(by=Owner.OURS, status=status, text=text) if status is not None:
-            return _stored_status(t, v, status, text)
+        case Spent(by=Owner.OURS, status=status, text=text) if status not in (None, INDETERMINATE):
+            return _stored_status(t, v, status or OK, text)
 
     over, wanted = _session_over(v, n), _wants_more(t, v)
-    asking = wanted and not over and v.opening_failed is None and v.word is None
+    asking = v.word is None and not over and v.opening_failed is None and (wanted or _provisional(t, v, n))
     if n.shown is not None and not asking:
         if n.shown.digest == n.digest:
             return _stored_status(t, v, n.shown.status, "")
@@ -120,7 +138,11 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
         return _again_or_doubt(t, v, _OTHERS)
     if isinstance(v.word, Spent):
-        return _again_or_doubt(t, v, _OTHERS)
+        return (
+            _stored_status(t, v, INDETERMINATE, "")
+            if v.word.by is Owner.OURS
+            else _again_or_doubt(t, v, _OTHERS)
+        )
     if over:
         return _after_the_session(t, v, n)
     if v.opening_failed is not None:
@@ -129,11 +151,23 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
         if v.conn is None or v.silent_here >= SILENCES_PER_CONNECTION:
             return Connect(Session.NONE)
         return Send(v.copies[0].text, len(v.copies) + 1, (n.session, n.seq))
-    if v.settles_lost < t.attempts_max:
+    if _may_settle(t, v):
         if v.conn is None or v.settle_lost_here:
             return Connect(Session.NONE)
         return Settle(n.session, n.seq, n.digest, v.settles_lost + 1)
+    if v.settle_held:
+        return _doubt("the device is busy with a command and does not say whether it is ours")
     return _doubt("the device does not answer, so nobody can tell whether the command arrived")
+
+
+def _may_settle(t: Terms, v: View) -> bool:
+    """A lost NOP is asked again a few times; one that the device was too busy for, while patience lasts."""
+    return v.settles_lost < t.attempts_max and not (v.settle_held and v.deferred_s >= t.busy_max_s)
+
+
+def _provisional(t: Terms, v: View, n: Number) -> bool:
+    """A record that says INDETERMINATE may be the mark of a command that is still running (WIRE.md 3): settle first."""
+    return n.shown is not None and n.shown.status == INDETERMINATE and _may_settle(t, v)
 
 
 _NEVER = "the command never ran and never will: its number was used up by a NOP"
@@ -164,7 +198,7 @@ def _after_the_session(t: Terms, v: View, n: Number) -> Step:
     if n.turned_away and not v.earlier_open:
         never = "the device had lost the session before the command arrived, so it never ran and never will"
         once_more = n.copies == len(v.copies) or (t.idempotent and v.numbers < t.attempts_max)
-        if v.opening_failed is not None or not _wants_more(t, v) or not once_more:
+        if v.opening_failed is not None or v.same_session or not _wants_more(t, v) or not once_more:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, never)
         return _under_a_new_number(v)
     if _may_take_a_new_number(t, v):
@@ -195,7 +229,8 @@ def _wants_more(t: Terms, v: View) -> bool:
 
 
 def _may_take_a_new_number(t: Terms, v: View) -> bool:
-    return t.idempotent and _wants_more(t, v) and v.numbers < t.attempts_max and v.opening_failed is None
+    possible = v.opening_failed is None and not v.same_session and v.numbers < t.attempts_max
+    return t.idempotent and possible and _wants_more(t, v)
 
 
 def _under_a_new_number(v: View) -> Step:

@@ -68,7 +68,9 @@ class View:
     `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
     connection. `conn` is the open connection, None when there is none. `readings` are those of the read-back since the
     last copy; a failed reading of the boot count is among them, because it leaves the look before it unproven.
-    `earlier_open`: a number before the newest may have been executed.
+    `earlier_open`: a number before the newest may have been executed. `hello_is_news`: something happened since the
+    last HELLO, so that the device's record may say more than it did. `same_session`: a new session turned out to be the
+    old one. `person_questioned`: the device is asked once more after a person's word.
     """
 
     connected: Connected | None = None
@@ -86,6 +88,9 @@ class View:
     hello_since_bad_session: bool = False
     settles_lost: int = 0
     settle_lost_here: bool = False
+    settle_held: bool = False
+    hello_is_news: bool = False
+    same_session: bool = False
     baselines: dict[str, str | None] = field(default_factory=dict)
     baseline_conn: int | None = None
     readings: list[Look] = field(default_factory=list)
@@ -96,6 +101,7 @@ class View:
     waits: int = 0
     given_up: GiveUp | None = None
     person: Person | None = None
+    person_questioned: bool = False
 
 
 def reckon(facts: Iterable[Evidence]) -> View:
@@ -107,8 +113,10 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 _connected(v, fact)
             case Sent():
                 _sent(v, fact)
+                v.hello_is_news = True
             case Acked() | Nakked() | Burnt() | Spent():
                 v.word = fact
+                v.hello_is_news = True
             case Unknown():
                 v.silent += 1
                 v.silent_here += 1
@@ -120,6 +128,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
             case Deferred():
                 v.deferred_s += fact.waited_s
                 v.owes_answer = True
+                v.settle_held = v.settle_held or fact.to == "nop"
             case BadSession():
                 _bad_session(v, fact)
             case NotSent():
@@ -128,6 +137,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
             case Unanswered():
                 v.settles_lost += 1
                 v.settle_lost_here = True
+                v.hello_is_news = True
             case Booted():
                 v.booted = v.booted or bool(v.baselines or v.copies)
             case Waited():
@@ -150,7 +160,9 @@ def _connected(v: View, fact: Connected) -> None:
     v.settle_lost_here = False
     v.owes_answer = False
     v.hello_since_bad_session = v.bad_session is not None
+    v.hello_is_news = False
     if v.number is not None:
+        v.same_session = fact.session == v.number.session
         _record_shown(v, v.number, fact)
 
 
@@ -166,6 +178,7 @@ def _record_shown(v: View, n: Number, seen: Connected) -> None:
 
 def _bad_session(v: View, fact: BadSession) -> None:
     v.bad_session = fact
+    v.hello_is_news = True
     v.hello_since_bad_session = False
     if v.number is not None and v.number.copies == 1 and fact.to == "cmd":
         v.number.turned_away = True
@@ -205,6 +218,9 @@ def _taken_up(v: View, fact: TakenUp) -> None:
     v.silent = 0
     v.numbers = 0
     v.settles_lost = 0
+    v.settle_held = False
+    v.hello_is_news = True
+    v.person_questioned = v.person is not None
     v.deferred_s = 0.0
     v.hello_since_bad_session = False
     if not v.copies:

@@ -6,7 +6,7 @@ goes on as if nothing had happened in between. Unless somebody asks for the comm
 
 from agent.evidence import TakenUp
 from agent.executor import Executor, Station
-from agent.journal import Case, Entry, Journal
+from agent.journal import Entry, Journal
 from agent.operation import Outcome, Result
 from agent.policy import next_step
 from agent.steps import Finish
@@ -17,6 +17,9 @@ async def settle_unsettled(
 ) -> tuple[Entry, Result] | None:
     """Settle what is open or in doubt on a device, oldest first, before anything new is sent to it.
 
+    What a person decided is asked about once too: a numbering device may prove the person wrong, and its number is used
+    up before a new session is opened, so that an old copy can never contradict the word later.
+
     Args:
         executor: carries the settling out.
         journal: knows what is open.
@@ -26,7 +29,8 @@ async def settle_unsettled(
     Returns:
         The first operation that stays in doubt, with its word: it blocks the device. None where all is settled.
     """
-    for entry in journal.unsettled(station.lease.device):
+    device = station.lease.device
+    for entry in (*journal.unquestioned(device), *journal.unsettled(device)):
         if entry.operation.op == but:
             continue
         result = await settle(executor, journal, station, entry)
@@ -40,12 +44,8 @@ async def settle(
 ) -> Result:
     """Learn the fate of one operation. `resend`: somebody wants it done, so that it may also be sent again."""
     case = journal.load(entry.operation)
-    if entry.result is not None and is_hopeless(case, resend=resend):
-        return entry.result
+    if entry.result is not None and isinstance(
+        next_step(case.operation.terms, [*case.facts, TakenUp(resend)]), Finish
+    ):
+        return entry.result  # taking it up again would end without even asking the device
     return await executor.take_up(station, case, resend=resend)
-
-
-def is_hopeless(case: Case, *, resend: bool) -> bool:
-    """Taking it up again would end in doubt without even asking the device."""
-    step = next_step(case.operation.terms, [*case.facts, TakenUp(resend)])
-    return isinstance(step, Finish) and step.outcome is Outcome.IN_DOUBT

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 LOG_FILE = "log.jsonl"
 CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
-_DONE = (Outcome.APPLIED, Outcome.UNCHANGED)
 
 
 class KeyClash(Exception):  # noqa: N818 - a caller's mistake, told as it is
@@ -160,21 +159,10 @@ class Service:
             met = await station.connect(Session.NONE, 0)
             if isinstance(met, NotSent):
                 return await self._not_sent(station, operation, met)
-        earlier = self.journal.under_key(operation.key, lease.device) if operation.key is not None else None
-        if earlier is not None and earlier.operation.command != operation.command:
-            raise KeyClash(
-                f"the key {operation.key!r} was used for '{earlier.operation.command}' on this device "
-                f"(operation {earlier.operation.op})"
-            )
-        if earlier is not None and earlier.result is not None and earlier.result.outcome in _DONE:
+        earlier = self._under_its_key(operation, lease)
+        if earlier is not None and earlier.result is not None and earlier.done:
             return Report(earlier.operation, earlier.result, skipped=True)
-        asked = earlier
-        if (
-            earlier is not None
-            and earlier.result is not None
-            and earlier.result.outcome is not Outcome.IN_DOUBT
-        ):
-            asked = None
+        asked = earlier if earlier is not None and earlier.unsettled else None
         blocked = await settle_unsettled(
             self.executor, self.journal, station, but=asked.operation.op if asked is not None else None
         )
@@ -183,10 +171,27 @@ class Service:
         if asked is not None:
             result = await settle(self.executor, self.journal, station, asked, resend=True)
             if result.outcome not in (Outcome.NOT_APPLIED, Outcome.NOT_SENT):
-                return Report(asked.operation, result, skipped=result is asked.result)
+                return Report(
+                    asked.operation, result, skipped=result.outcome is Outcome.IN_DOUBT and not asked.open
+                )
+        now = self._under_its_key(operation, lease)
+        if (
+            now is not None and now.result is not None and now.done
+        ):  # the device has just proved that a person was wrong
+            return Report(now.operation, now.result, skipped=True)
         self.in_hand = case = Case(operation)
         result = await self.executor.run(station, case)
         return Report(operation, result, recorded=case.begun)
+
+    def _under_its_key(self, operation: Operation, lease: Lease) -> Entry | None:
+        """What was done under the operation's key on this device. Raises KeyClash where it was another command."""
+        if operation.key is None:
+            return None
+        entry = self.journal.under_key(operation.key, lease.device)
+        if entry is not None and entry.operation.command != operation.command:
+            o = entry.operation
+            raise KeyClash(f"the key {o.key!r} was used for '{o.command}' on this device (operation {o.op})")
+        return entry
 
     async def _not_sent(self, station: "LsqStation", operation: Operation, fact: NotSent) -> Report:
         case = Case(operation)

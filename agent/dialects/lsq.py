@@ -181,7 +181,13 @@ class LsqStation:
         link = await self._dial()
         self._requester = Requester(self._expected.unit)
         self._exchange = Exchange(
-            link, self._requester, self._deadlines, classify, self._ignored, self._trace
+            link,
+            self._requester,
+            self._deadlines,
+            classify,
+            self._ignored,
+            self._trace,
+            busy_max_s=self._patience.busy_max_s,
         )
         return await self.greet()
 
@@ -239,7 +245,7 @@ class LsqStation:
                 return None
             kept.last_seq += 1
             await self._registry.spend(self.lease)
-            reply = await self._nop(kept.session, kept.last_seq, f"number {kept.last_seq}", SILENCES_MAX)
+            reply = await self._nop(kept.session, kept.last_seq, f"number {kept.last_seq}")
             if reply is None:
                 self.close()
                 return NotSent(Cause.UNREACHABLE, "the device stopped answering before the command was sent")
@@ -331,10 +337,16 @@ class LsqStation:
 
     async def settle(self, step: Settle) -> Evidence:
         """Spend the command's own number on a NOP (WIRE.md 4.5)."""
-        reply = await self._nop(step.session, step.seq, "the number of the command itself", 1)
-        if reply is None:
-            return Unanswered("settle")
-        return fate_of(reply, step.digest)
+        outcome = await self._ask(
+            self._requester.nop(step.session, step.seq, step.attempt),
+            Durable("the number of the command itself"),
+        )
+        match outcome:
+            case Answer(reply=NopReply() as reply):
+                return fate_of(reply, step.digest)
+            case Held(how=how, waited_s=waited_s):
+                return Deferred(how, waited_s, "nop")
+        return Unanswered("settle")
 
     async def read(self, query: str) -> str | None:
         """The answer to a query, None where there is none. A read is asked again freely: its id tells answers apart."""
@@ -360,9 +372,9 @@ class LsqStation:
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
-    async def _nop(self, session: int, seq: int, what: str, silences_max: int) -> NopReply | None:
+    async def _nop(self, session: int, seq: int, what: str) -> NopReply | None:
         waited_s, silences, attempt = 0.0, 0, 0
-        while waited_s < self._patience.busy_max_s and silences < silences_max:
+        while waited_s < self._patience.busy_max_s and silences < SILENCES_MAX:
             attempt += 1
             outcome = await self._ask(self._requester.nop(session, seq, attempt), Durable(what))
             match outcome:

@@ -29,6 +29,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             outcome TEXT, proof TEXT, cause TEXT, message TEXT, seq INTEGER, attempts INTEGER NOT NULL DEFAULT 0,
             before TEXT, expected TEXT, value TEXT, elapsed_s REAL)""",
         "CREATE INDEX operation_unsettled ON operation (device) WHERE outcome IS NULL OR outcome = 'in_doubt'",
+        "CREATE INDEX operation_by_person ON operation (device) WHERE proof = 'person'",
         "CREATE INDEX operation_key ON operation (key, device) WHERE key IS NOT NULL",
         # What was learnt about an operation, in order, and the step that led to it.
         """CREATE TABLE evidence (

@@ -87,6 +87,7 @@ def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, 
             yield from _to_send(setup, facts, step)
         case Settle():
             told: list[Evidence] = [Burnt(), BadSession("nop", _boot(facts)), Unanswered("settle")]
+            told += [Deferred("busy", setup.terms.busy_max_s / 2, "nop")]
             told += [Spent(Owner.OURS, 0), Spent(Owner.OURS, 1), Spent(Owner.OURS, 4), Spent(Owner.OTHER)]
             yield from ((fact,) for fact in told)
         case Read():

@@ -25,6 +25,7 @@ from tests.agent.memory_link import FarEnd, memory_pair
 from tests.agent.store_desk import virtual
 
 SILENCE_S = 2.0
+BUSY_MAX_S = 60.0
 
 
 class Lines:
@@ -69,6 +70,7 @@ class Line:
             classify,
             self.ignored.append,
             lambda way, data: self.bytes.append((way, data)),
+            busy_max_s=BUSY_MAX_S,
         )
 
     async def ask(self, warrant: Warrant = READ_ONLY) -> tuple[Outcome, float]:
@@ -205,6 +207,17 @@ def test_a_device_that_stays_busy_is_held() -> None:
         assert await line.ask() == (Held("in_progress", 1.0 + SILENCE_S), 2.0 + SILENCE_S)
         assert line.codec.abandoned == 1
         assert await line.ask() == (Silence(), SILENCE_S)
+
+    virtual(scenario)
+
+
+def test_a_device_cannot_be_busy_for_ever() -> None:
+    """Signs of life put the end off until the limit and no longer, however close they come."""
+
+    async def scenario() -> None:
+        line = Line()
+        say(line.far, *((0.25 * n, "~ busy\n") for n in range(4, 400)))
+        assert await line.ask() == (Held("busy", BUSY_MAX_S), 1.0 + BUSY_MAX_S)
 
     virtual(scenario)
 

@@ -89,7 +89,7 @@ MUTANTS = [
            ("table", "LSQ1 tier 1 cumulative, opened, 1 attempts")),
     Mutant("silences are not counted", "reckoning", "                v.silent += 1\n", "",
            ("table", "resend, 1 attempts")),
-    Mutant("doubt instead of settling", "policy", "    if v.settles_lost < t.attempts_max:\n", "    if v.person:\n",
+    Mutant("doubt instead of settling", "policy", "    if _may_settle(t, v):\n", "    if v.person:\n",
            by_rule("4.5: giving up settles")),
     Mutant("the quiet connection is asked for without end", "readback",
            "quiet = _ordered(terms, v, v.conn, v.waited_s)", "quiet = bool(v.readings) and v.readings[-1].waited_s > 0",

@@ -110,6 +110,56 @@ def test_a_person_who_says_not_applied_is_not_contradicted_by_old_bytes(tmp_path
     at_a_desk(tmp_path, play)
 
 
+@pytest.mark.parametrize("again", ["same key", "next command"])
+def test_the_device_proves_a_person_wrong(again: str, tmp_path: Path) -> None:
+    """The old copy arrives after a person said `not applied`: the device's memory of it wins, nothing runs twice."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        old_copy = await send_into_the_void(desk, device, arrives=False)
+        [doubt] = desk.service.doubts()
+        desk.service.resolve(doubt, applied=False, reason="looked")
+        device.connect(lambda _: None, lambda: None).feed(old_copy)
+        await asyncio.sleep(1)
+        assert device.ledger.count(ADJUST) == 1
+
+        report = await (desk.send(ADJUST, key="k") if again == "same key" else desk.send("BEEP"))
+
+        assert report.result.outcome is Outcome.APPLIED
+        [entry] = desk.service.journal.find(doubt.operation.op)
+        assert entry.result is not None
+        assert (entry.result.outcome, entry.result.proof) == (Outcome.APPLIED, Proof.SETTLED)
+        assert device.ledger.count(ADJUST) == 1
+
+    at_a_desk(tmp_path, play)
+
+
+def test_a_record_that_shows_up_later_settles_a_doubt(tmp_path: Path) -> None:
+    """`doubt check` always looks at the device's record, also where nothing else can be asked any more."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        first = await desk.send(ADJUST)
+        assert first.result.outcome is Outcome.IN_DOUBT
+        [doubt] = desk.service.doubts()
+        connections = device.counts["connections"]
+        await desk.service.check(desk.target(), doubt)
+        assert device.counts["connections"] == connections + 1
+
+    at_a_desk(tmp_path, play, "cmd 1: indeterminate")
+
+
+def test_a_device_that_says_busy_for_ever_ends_in_doubt_in_time(tmp_path: Path) -> None:
+    """BUSY and IN_PROGRESS put the end off until their own limit, and the word says that the device was busy."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        started_s = asyncio.get_running_loop().time()
+        report = await desk.send(ADJUST)
+        assert report.result.outcome is Outcome.IN_DOUBT
+        assert "busy" in report.result.message
+        assert asyncio.get_running_loop().time() - started_s < 30
+
+    at_a_desk(tmp_path, play, "cmd 1: busy 900")
+
+
 def test_the_same_key_does_nothing_twice(tmp_path: Path) -> None:
     """A done key is skipped with its first outcome; other words under it are refused; a new key is a new command."""
 

@@ -105,6 +105,7 @@ def outlook(terms: Terms, v: View) -> Hashable:
         (number, learnt, min(v.numbers, terms.attempts_max), v.earlier_open, _plain(v.word)),
         (min(v.silent, terms.attempts_max), min(v.silent_here, 2), min(v.deferred_s, terms.busy_max_s)),
         (v.bad_session is not None, v.hello_since_bad_session, v.settles_lost, v.settle_lost_here),
+        (v.settle_held, v.hello_is_news, v.same_session),
         (tuple(v.baselines.items()), looks, v.boot_after, v.owes_answer, v.booted),
         (min(v.waited_s, late_s), v.given_up is None),
     )
