@@ -94,7 +94,8 @@ class Terms:
 
     Times in seconds. `attempts_max` counts copies that may end in silence. `survives_reopen`: opening the link again
     does not cut the stream, so old answers may still come (serial). `types` are those of arguments and settings;
-    `queries` maps a setting to the text that reads it.
+    `queries` maps a setting to the text that reads it. `mode`: a setting and the value that it must have before the
+    command may be sent at all.
     """
 
     policy: Policy
@@ -107,6 +108,7 @@ class Terms:
     readback: Readback | None = None
     form: AbsoluteForm | None = None
     boot_query: str | None = None
+    mode: tuple[str, str] | None = None
     attempts_max: int = 3
     settle_s: float = 0.0
     late_max_s: float = 5.0
@@ -129,6 +131,8 @@ class Terms:
             data["readback"] = Readback(**data["readback"])
         if data["form"] is not None:
             data["form"] = AbsoluteForm(**data["form"])
+        if data["mode"] is not None:
+            data["mode"] = tuple(data["mode"])
         return cls(**data)
 
 

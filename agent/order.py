@@ -37,6 +37,7 @@ def terms_for(
         readback=back,
         form=form,
         boot_query=profile.boot_read,
+        mode=(command.mode.setting, command.mode.value) if command.mode is not None else None,
         attempts_max=attempts,
         settle_s=profile.timing.settle_s,
         late_max_s=profile.timing.late_s,

@@ -18,7 +18,7 @@ from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step
 from devices.expressions import evaluate
 from devices.kinds import Policy
 from devices.templates import render
-from devices.values import text_of
+from devices.values import same, text_of
 
 SILENCES_PER_CONNECTION = 2
 """A numbering device is asked again on the same connection once; then a new connection is tried."""
@@ -72,6 +72,9 @@ def _before_first_copy(t: Terms, v: View) -> Step:
     numbered = t.numbering is Numbering.LSQ1
     if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
         return Connect(Session.KEEP if numbered else Session.NONE)
+    outside = _outside_its_mode(t, v)
+    if outside is not None:
+        return outside
     if t.policy in _WITH_BASELINE:
         for name in readback.settings_needed(t):
             if name not in v.baselines:
@@ -84,6 +87,22 @@ def _before_first_copy(t: Terms, v: View) -> Step:
         return Send(t.text, 1)
     text = _absolute_text(t, v)
     return Send(text, 1) if isinstance(text, str) else text
+
+
+def _outside_its_mode(t: Terms, v: View) -> Step | None:
+    """The same bytes mean something else in another mode of the device, so it is read first (CATALOG.md 1)."""
+    if t.mode is None:
+        return None
+    name, wanted = t.mode
+    if name not in v.baselines:
+        return Read(name, Why.BASELINE)
+    seen = v.baselines[name]
+    if seen is not None and same(t.types[name], seen, wanted):
+        return None
+    why = f"the command is only for {name} {wanted}, and the device "
+    return Finish(
+        Outcome.NOT_SENT, None, why + ("did not say" if seen is None else f"reads {seen}"), Cause.UNFIT
+    )
 
 
 def _absolute_text(t: Terms, v: View) -> str | Finish:

@@ -12,6 +12,7 @@ from agent.clock import Clock, moment, stamp
 from agent.evidence import Record
 from agent.processes import Holder, is_gone
 from agent.store.database import Cursor, Database, Refused
+from logs.text import escape
 
 LEASE_S = 15.0
 """A lease that is not renewed for this long may be taken."""
@@ -301,7 +302,7 @@ class Registry:
 
 def _wrong(url: str, model: str, serial: str, first: str) -> WrongDevice:
     return WrongDevice(
-        f"serial {serial} ({model}) answers at {url}, but {first} was met there first "
+        f"serial {escape(serial)} ({escape(model)}) answers at {url}, but {first} was met there first "
         f"(if it was replaced on purpose, write serial: {serial!r} into the inventory)"
     )
 

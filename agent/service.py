@@ -4,6 +4,7 @@ It opens the store, takes the device's lease, settles what was left open, carrie
 back. What is typed, asked and printed is not its business.
 """
 
+import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from protocol.native.requester import Ignored
 
 LOG_FILE = "log.jsonl"
+IGNORED_MAX = 100
+"""Frames that answer nothing are logged up to this many each time a device is held: a flood must fill no disk."""
 CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
 
@@ -299,6 +302,15 @@ class Service:
             raise DialectMissing(missing)
         from agent.dialects.lsq import Expected, LsqStation, Patience  # brings the codec: 40 ms
 
+        heard = itertools.count(1)
+
+        def ignored(event: "Ignored") -> None:
+            number = next(heard)
+            if number <= IGNORED_MAX:
+                self._tell_ignored(target, event)
+            elif number == IGNORED_MAX + 1:
+                self.log.write(self._event(target.name, "further input that answers nothing is not logged"))
+
         return LsqStation(
             lease,
             self.registry,
@@ -307,7 +319,7 @@ class Service:
             lambda: self._dial(target),
             self.deadlines,
             sleep=self.clock.sleep,
-            ignored=lambda ignored: self._tell_ignored(target, ignored),
+            ignored=ignored,
             stopping=self.executor.stopping,
             trace=(lambda way, data: self._tell_bytes(target, way, data)) if self._trace else None,
         )

@@ -162,6 +162,19 @@ def _mode(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Mi
         yield Misfit((*path, "mode", "value"), f"no value of '{mode.setting}': {error}")
 
 
+def _certain_words(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
+    """An LSQ1 device says for certain what became of a command (WIRE.md 2), so a profile cannot say otherwise."""
+    if file.dialect != "lsq":
+        return
+    if command.nak_may_follow_effect:
+        message = "an LSQ1 device refuses before any effect, so 'nak_may_follow_effect' cannot be true"
+        yield Misfit((*path, "nak_may_follow_effect"), message)
+    if command.ack_means != "done":
+        yield Misfit(
+            (*path, "ack_means"), "an LSQ1 device acks what it has executed, so 'ack_means' is always done"
+        )
+
+
 def _confirm(_file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
     confirm = command.confirm
     if confirm is None:
@@ -217,6 +230,7 @@ COMMAND_CHECKS: tuple[Check, ...] = (
     _absolute_form,
     _verify,
     _mode,
+    _certain_words,
     _confirm,
     _write,
 )

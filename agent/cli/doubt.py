@@ -129,7 +129,7 @@ def check(
     try:
         entry, result = run_agent(common, settings, work)
     except Refused as held:
-        output.fail(Exit.HELD, f"{held}. Nothing was asked.")
+        output.fail(Exit.HELD, f"{held}. Nothing was asked.", as_json=common.json)
     o = entry.operation
     with output.whoever_listens():
         if common.json:
@@ -177,7 +177,7 @@ def resolve(
     try:
         entry, result = run_agent(common, settings_of(common), work)
     except Held as held:
-        output.fail(Exit.HELD, f"{held}. Nothing was changed.")
+        output.fail(Exit.HELD, f"{held}. Nothing was changed.", as_json=common.json)
     if common.json:
         output.put_json(operation_json(entry.operation, result))
     else:

@@ -98,19 +98,19 @@ def run(argv: Sequence[str]) -> int:
     except _CLICK_ERROR as problem:
         code = _wrong_words(problem, words)
     except (StoreError, output.OutputLost) as problem:
-        output.say(f"ackonce: {problem}")
+        _say_unsent(words, str(problem))
         code = Exit.NOT_SENT
     except (KeyboardInterrupt, typer.Abort):
-        output.say("ackonce: interrupted; nothing is under way")
+        _say_unsent(words, "interrupted; nothing is under way")
         code = Exit.INTERRUPTED
     except Abandoned:
-        output.say("ackonce: interrupted; what was under way is in the journal: ackonce doubt list")
+        _say_unsent(words, "interrupted; what was under way is in the journal: ackonce doubt list")
         code = Exit.INTERRUPTED
     except BrokenPipeError:
         output.forget_stdout()
         code = Exit.OK
     except Exception as bug:  # noqa: BLE001 - the outermost edge
-        code = _report(bug)
+        code = _report(bug, words)
     return int(code) if isinstance(code, int) else 0
 
 
@@ -132,6 +132,9 @@ def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:
     message = problem.format_message() if hasattr(problem, "format_message") else str(problem)
     hint = did_you_mean(words[0], (*_MODULES, *GROUPS)) if message.startswith("No such command") else None
     context = getattr(problem, "ctx", None)
+    if message.startswith("Usage:"):  # a group without a verb: its help is the answer
+        output.say(message)
+        return Exit.USAGE
     _say_unsent(words, message if hint is None else f"{message} {hint}")
     if context is not None:
         output.say(f"Try: {context.command_path} --help")
@@ -139,16 +142,15 @@ def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:
 
 
 def _say_unsent(words: Sequence[str], message: str) -> None:
-    """Say why a run ended before it began; for `send` also that nothing was sent, as an object where asked."""
-    sends = words[:1] == ["send"]
-    if sends and "--json" in words:
-        output.put_json({"schema": 1, "op": None, "outcome": "not_sent", "message": message})
+    """Say why a run ended without a result, as an object too where asked; of `send` also that nothing was sent."""
+    if "--json" in words:
+        output.put_json_failure(message)
     output.say(f"ackonce: {message}")
-    if sends:
+    if words[:1] == ["send"]:
         output.say("Nothing was sent.")
 
 
-def _report(bug: Exception) -> Exit:
+def _report(bug: Exception, words: Sequence[str]) -> Exit:
     import tempfile
     import traceback
 
@@ -159,6 +161,8 @@ def _report(bug: Exception) -> Exit:
         where = f"A report is in {Path(file.name)}"
     except OSError:
         where = "No report could be written"
+    if "--json" in words:
+        output.put_json_failure(f"internal error ({type(bug).__name__}: {bug})")
     output.say(f"ackonce: internal error ({type(bug).__name__}: {bug}). {where}.")
     output.say("Commands that had left are in the journal: ackonce doubt list")
     return Exit.INTERNAL

@@ -84,8 +84,15 @@ def ask(question: str) -> str:
     return answer.strip()
 
 
-def fail(code: Exit, message: str, *more: str) -> NoReturn:
+def put_json_failure(message: str) -> None:
+    """The object of a run that ended before there was an operation or a result (CLI.md 2)."""
+    put_json({"schema": 1, "op": None, "outcome": "not_sent", "message": message})
+
+
+def fail(code: Exit, message: str, *more: str, as_json: bool = False) -> NoReturn:
     """Say what went wrong and end with a code. `more`: further lines, such as what to type next."""
+    if as_json:
+        put_json_failure(message)
     for line in (f"ackonce: {message}", *more):
         say(line)
     raise typer.Exit(code)

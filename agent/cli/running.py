@@ -1,11 +1,10 @@
 """How does a command run the agent? One event loop, the log echoed as asked for, and Ctrl-C that cuts nothing.
 
-The first Ctrl-C (or SIGTERM) ends all further copies: what is in flight reaches its word. The second leaves at once;
-the journal keeps the operation open, and the next command settles it.
+The first Ctrl-C (SIGTERM, SIGHUP) ends all further copies: what is in flight reaches its word. The second leaves at
+once; the journal keeps the operation open, and the next command settles it.
 """
 
 import asyncio
-import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -17,6 +16,7 @@ from agent.settings import Settings
 from logs.events import Event, human
 
 T = TypeVar("T")
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_agent(common: Common, settings: Settings, work: Callable[[Service], Coroutine[Any, Any, T]]) -> T:
@@ -44,7 +44,7 @@ async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
         elif not abandoned.done():
             abandoned.set_result(None)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _ENDINGS:
         loop.add_signal_handler(number, interrupted)
     try:
         await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -52,7 +52,7 @@ async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
             raise Abandoned
         return task.result()
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in _ENDINGS:
             loop.remove_signal_handler(number)
 
 

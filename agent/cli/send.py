@@ -51,6 +51,8 @@ def send(
     from agent.store.database import StoreError
 
     _refuse_unknown_options(words, raw=raw)
+    if key is not None and not key.strip():
+        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
     settings = settings_of(common)
     orders = [
         (

@@ -3,10 +3,12 @@
 Every sentence says what happened, whether anything was sent, and what to do next.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent.cli.exit_codes import Exit
 from agent.operation import Cause, Operation, Outcome, Result
+from logs.text import escape
 
 if TYPE_CHECKING:
     from agent.journal import Entry
@@ -113,6 +115,7 @@ def advice(report: "Report", *, why: bool) -> list[str]:
     `why`: with the message, where the row does not stand beside it.
     """
     result, operation = report.result, report.operation
+    result = replace(result, message=escape(result.message))
     name = operation.device
     end = f": {result.message}." if why else "."
     match result.outcome:

@@ -28,6 +28,7 @@ from agent.registry import Lease, Registry, Session, WrongDevice
 from agent.retry import again_after
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
+from logs.text import escape
 from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
 from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
@@ -202,16 +203,20 @@ class LsqStation:
             raise Unreachable(f"{where} accepts connections but ends them: {outcome.why}")
         raise Unreachable(
             f"{where} accepts connections but does not answer HELLO within {self._patience.silence_s:g} s "
-            "(not an LSQ1 device, another unit, or too busy?)"
+            "(not an LSQ1 device, another unit, a malformed answer? -vv shows the bytes)"
         )
 
     def check_identity(self, hello: HelloReply) -> None:
         """Compare who answered with who must. Raises WrongDevice, Held, LeaseLost, StoreError."""
         want = self._expected
         if want.serial is not None and hello.serial != want.serial:
-            raise WrongDevice(f"serial {hello.serial} answers at {want.url}, {want.serial} is expected")
+            raise WrongDevice(
+                f"serial {escape(hello.serial)} answers at {want.url}, {want.serial} is expected"
+            )
         if want.model is not None and hello.model != want.model:
-            raise WrongDevice(f"model {hello.model} answers at {want.url}, the profile is for {want.model}")
+            raise WrongDevice(
+                f"model {escape(hello.model)} answers at {want.url}, the profile is for {want.model}"
+            )
         if self._lease is None:
             self._registry.compare(
                 want.url, want.unit, hello.model, hello.serial, named=want.serial is not None

@@ -110,6 +110,7 @@ def open_database(home: Path) -> SqliteDatabase:
     path = home / FILE_NAME
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.touch(mode=0o600)
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=True)
     except (OSError, sqlite3.Error) as problem:
         raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem

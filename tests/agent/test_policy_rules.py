@@ -93,7 +93,14 @@ VERIFIED = replace(ADJUST, policy=Policy.GET_VERIFY, readback=replace(OFFSET, du
 SHOWS_TARGET: list[Evidence] = [verify("15")]
 SHOWS_BEFORE: list[Evidence] = [verify("10")]
 
+IN_MODE = replace(ADJUST, mode=("offset", "10"))
+
 LSQ1 = [
+    Rule("CATALOG 1: a mode is read before anything is sent", IN_MODE, [life(OPENED[0])], Read("offset", Why.BASELINE)),
+    Rule("CATALOG 1: in its mode the command goes out", IN_MODE, [life(OPENED[0]), baseline("10")],
+         Send(ADJUST.text, 1)),
+    Rule("CATALOG 1: in another mode nothing is sent", IN_MODE, [life(OPENED[0]), baseline("11")], Outcome.NOT_SENT),
+    Rule("CATALOG 1: nor where the mode is not known", IN_MODE, [life(OPENED[0]), baseline(None)], Outcome.NOT_SENT),
     Rule("LSQ1: a number is drawn in the stored session where it may go on", ADJUST, [], Connect(Session.KEEP)),
     Rule("LSQ1: the first copy draws a number", ADJUST, [life(OPENED[0])], Send(ADJUST.text, 1)),
     Rule("LSQ1: silence: the same number and bytes", ADJUST, [*SENT, SILENCE], Send(ADJUST.text, 2, OPENED)),

@@ -150,7 +150,7 @@ def test_a_record_that_shows_up_later_settles_a_doubt(tmp_path: Path) -> None:
 def test_a_device_that_says_busy_for_ever_ends_in_doubt_in_time(tmp_path: Path) -> None:
     """BUSY and IN_PROGRESS put the end off until their own limit, and the word says that the device was busy."""
 
-    async def play(desk: Desk, device: SimulatedDevice) -> None:
+    async def play(desk: Desk, _: SimulatedDevice) -> None:
         started_s = asyncio.get_running_loop().time()
         report = await desk.send(ADJUST)
         assert report.result.outcome is Outcome.IN_DOUBT
