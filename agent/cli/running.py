@@ -5,6 +5,7 @@ once; the journal keeps the operation open, and the next command settles it.
 """
 
 import asyncio
+import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
