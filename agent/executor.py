@@ -288,7 +288,7 @@ class _Walk:
         """The journal cannot be written in our name any more, so nothing further may be sent."""
         if self._word is not None:
             note = f"{self._word.message}; but {why}. The journal shows it open: the next command settles it again"
-            return replace(self._word, message=note)
+            return replace(self._word, message=note, cause=cause)
         if not self._case.copies():
             return self._result(Finish(Outcome.NOT_SENT, None, why, cause))
         return self._result(

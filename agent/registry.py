@@ -52,13 +52,17 @@ class Session:
 
 @dataclass(slots=True)
 class Lease:
-    """The right to write to one device. `token` only grows; `session` is None where a new one must be opened."""
+    """The right to write to one device. `token` only grows; `session` is None where a new one must be opened.
+
+    `settled`: under this lease nothing on the device is open or in doubt any more, nor could anybody else add to it.
+    """
 
     device: int
     token: int
     session: Session | None
     number: int
     renewed_s: float
+    settled: bool = False
 
 
 class Registry:

@@ -157,34 +157,44 @@ class Service:
     async def send_on(self, station: "LsqStation", operation: Operation) -> Report:
         """As `send`, on a device that is held. Raises KeyClash, Held, StoreError."""
         lease = station.lease
+        if not lease.settled:
+            stopped = await self._settle_first(station, operation)
+            if stopped is not None:
+                return stopped
+        earlier = self._under_its_key(operation, lease)
+        if earlier is not None and earlier.result is not None and earlier.done:
+            return Report(earlier.operation, earlier.result, skipped=True)
+        if earlier is not None and earlier.unsettled:
+            result = await settle(self.executor, self.journal, station, earlier, resend=True)
+            if result.outcome not in (Outcome.NOT_APPLIED, Outcome.NOT_SENT):
+                still = result.outcome is Outcome.IN_DOUBT and not earlier.open
+                return Report(earlier.operation, result, skipped=still)
+        lease.settled = False
+        self.in_hand = case = Case(operation)
+        result = await self.executor.run(station, case)
+        lease.settled = result.outcome is not Outcome.IN_DOUBT and result.cause not in (
+            Cause.STORE,
+            Cause.HELD,
+        )
+        return Report(operation, result, recorded=case.begun)
+
+    async def _settle_first(self, station: "LsqStation", operation: Operation) -> Report | None:
+        """What was left open on the device is settled before anything new; a report where that stops the operation.
+
+        Left alone is what somebody asks for under the operation's own key: that may be sent again.
+        """
+        lease = station.lease
         if not self.registry.is_met(lease):
             # An address never met may lead to a device that we know: ask before the journal is consulted.
             met = await station.connect(Session.NONE, 0)
             if isinstance(met, NotSent):
                 return await self._not_sent(station, operation, met)
         earlier = self._under_its_key(operation, lease)
-        if earlier is not None and earlier.result is not None and earlier.done:
-            return Report(earlier.operation, earlier.result, skipped=True)
-        asked = earlier if earlier is not None and earlier.unsettled else None
-        blocked = await settle_unsettled(
-            self.executor, self.journal, station, but=asked.operation.op if asked is not None else None
-        )
-        if blocked is not None:
-            return await self._not_sent(station, operation, _blocked_by(*blocked))
-        if asked is not None:
-            result = await settle(self.executor, self.journal, station, asked, resend=True)
-            if result.outcome not in (Outcome.NOT_APPLIED, Outcome.NOT_SENT):
-                return Report(
-                    asked.operation, result, skipped=result.outcome is Outcome.IN_DOUBT and not asked.open
-                )
-        now = self._under_its_key(operation, lease)
-        if (
-            now is not None and now.result is not None and now.done
-        ):  # the device has just proved that a person was wrong
-            return Report(now.operation, now.result, skipped=True)
-        self.in_hand = case = Case(operation)
-        result = await self.executor.run(station, case)
-        return Report(operation, result, recorded=case.begun)
+        if earlier is not None and earlier.done:
+            return None
+        asked = earlier.operation.op if earlier is not None and earlier.unsettled else None
+        blocked = await settle_unsettled(self.executor, self.journal, station, but=asked)
+        return None if blocked is None else await self._not_sent(station, operation, _blocked_by(*blocked))
 
     def _under_its_key(self, operation: Operation, lease: Lease) -> Entry | None:
         """What was done under the operation's key on this device. Raises KeyClash where it was another command."""
