@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from agent.operation import Cause, Outcome, Proof
-from agent.service import KeyClash
+from agent.service import IGNORED_MAX, KeyClash
 from agent.steps import Session
 from protocol.native.codes import Status
 from protocol.native.messages import CommandReply
-from protocol.native.requester import Answered, Requester
+from protocol.native.requester import Answered, Ignored, Requester
 from simulator.device import SimulatedDevice
 from simulator.loop import run
 from tests.agent.desk import SILENCE_S, Desk, Network, at_a_desk, change_faults, machine
@@ -158,6 +158,54 @@ def test_a_device_that_says_busy_for_ever_ends_in_doubt_in_time(tmp_path: Path) 
         assert asyncio.get_running_loop().time() - started_s < 30
 
     at_a_desk(tmp_path, play, "cmd 1: busy 900")
+
+
+def test_whoever_lost_the_device_tells_what_its_successor_found(tmp_path: Path) -> None:
+    """An agent whose lease was taken in mid-command reports the word that the other one settled, not a stale doubt."""
+
+    async def main() -> None:
+        device = machine("cmd 1: drop_ack")
+        network = Network({URL: device}, [])
+        first, second = Desk(tmp_path, network, agent="first"), Desk(tmp_path, network, agent="second")
+        sending = asyncio.ensure_future(first.send(ADJUST))
+        await asyncio.sleep(SILENCE_S / 2)
+        assert (await second.send("BEEP")).result.outcome is Outcome.APPLIED
+        report = await sending
+        assert (report.result.outcome, report.result.proof) == (Outcome.APPLIED, Proof.SETTLED)
+        assert device.ledger.count(ADJUST) == 1
+        first.service.close()
+        second.service.close()
+
+    run(main)
+
+
+def test_a_doubt_blocks_a_device_that_is_held_too(tmp_path: Path) -> None:
+    """Commands in a row under one lease: after a doubt nothing changing goes out either."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        with desk.service.hold(desk.target()) as station:
+            assert (
+                await desk.service.send_on(station, desk.operation("SET interval 20"))
+            ).result.outcome is Outcome.APPLIED
+            doubt = await desk.service.send_on(station, desk.operation(ADJUST))
+            assert doubt.result.outcome is Outcome.IN_DOUBT
+            blocked = await desk.service.send_on(station, desk.operation("BEEP"))
+        assert blocked.result.cause is Cause.DOUBT
+        assert device.ledger.count("BEEP") == 0
+
+    at_a_desk(tmp_path, play, "cmd 2: reboot_after")
+
+
+def test_a_flood_fills_no_log(tmp_path: Path) -> None:
+    """Input that answers nothing is logged so many times each time a device is held, then said to go on unlogged."""
+
+    async def play(desk: Desk, _: SimulatedDevice) -> None:
+        station = desk.service.station(desk.target(), None)
+        for _number in range(5 * IGNORED_MAX):
+            station._ignored(Ignored("junk", "noise", None, b"noise"))
+        assert [event.event for event in desk.events] == ["ignored"] * IGNORED_MAX + ["note"]
+
+    at_a_desk(tmp_path, play)
 
 
 def test_the_same_key_does_nothing_twice(tmp_path: Path) -> None:
