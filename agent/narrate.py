@@ -1,5 +1,12 @@
-"""How is what happened told in the log? Facts in, log events out; nothing is decided here."""
+"""How is what happened told in the log? Facts, and input that was credited to nothing, in; log events out.
 
+Nothing is decided here.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent.clock import Clock
 from agent.evidence import (
     Acked,
     BadSession,
@@ -21,6 +28,13 @@ from agent.evidence import (
 )
 from agent.operation import Operation, Outcome, Proof, Result
 from logs.events import Event, EventName, Level
+from logs.text import bytes_text
+
+if TYPE_CHECKING:
+    from protocol.native.requester import Ignored
+
+IGNORED_MAX = 100
+"""Frames that answer nothing are logged up to this many each time a device is held: a flood must fill no disk."""
 
 _STATUS_WORDS = {0: "applied", 1: "refused", 2: "refused", 3: "refused", 4: "the device itself does not know"}
 
@@ -144,3 +158,46 @@ def _spent_words(fact: Spent) -> str:
     if fact.by is Owner.OTHER:
         return "the number belongs to somebody else"
     return _STATUS_WORDS.get(fact.status if fact.status is not None else -1, "unknown")
+
+
+class Bystander:
+    """Tells what passes on a device's line and belongs to no fact of an operation."""
+
+    def __init__(self, device: str, agent: str, clock: Clock, tell: Callable[[Event], None]) -> None:
+        self._device = device
+        self._agent = agent
+        self._clock = clock
+        self._tell = tell
+        self._ignored = 0
+
+    def ignored(self, event: "Ignored") -> None:
+        """Input that answers nothing that was asked; a late ack by its number, all else as bytes, and not for ever."""
+        self._ignored += 1
+        if self._ignored > IGNORED_MAX:
+            if self._ignored == IGNORED_MAX + 1:
+                self.note("further input that answers nothing is not logged")
+            return
+        frame = event.frame
+        if event.why == "late" and frame is not None and frame.type.name == "CMD":
+            late = Event(
+                ts=self._clock.stamp(), level="INFO", device=self._device, agent=self._agent, event="late_ack",
+                session=frame.session, seq=frame.seq, attempt=frame.attempt,
+            )  # fmt: skip
+            self._tell(late)
+        else:
+            self._debug("ignored", f"{event.why}: {event.text}", bytes_text(event.data))
+
+    def heard_or_written(self, way: str, data: bytes) -> None:
+        """All bytes, with `>` for written and `<` for heard."""
+        self._debug("note", f"{way} {bytes_text(data)}")
+
+    def note(self, text: str) -> None:
+        """Free words."""
+        self._debug("note", text)
+
+    def _debug(self, name: EventName, text: str, data: str | None = None) -> None:
+        event = Event(
+            ts=self._clock.stamp(), level="DEBUG", device=self._device, agent=self._agent, event=name, text=text,
+            bytes=data,
+        )  # fmt: skip
+        self._tell(event)

@@ -4,7 +4,6 @@ It opens the store, takes the device's lease, settles what was left open, carrie
 back. What is typed, asked and printed is not its business.
 """
 
-import itertools
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
 from agent.links.link import Link, Unreachable
 from agent.links.tcp import open_tcp
-from agent.narrate import Narrator
+from agent.narrate import Bystander, Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
@@ -27,18 +26,14 @@ from agent.settings import Settings
 from agent.steps import Session
 from agent.store.database import Refused, StoreError
 from agent.store.sqlite import SqliteDatabase, open_database
-from logs.events import Event, EventName
-from logs.text import bytes_text
+from logs.events import Event
+from logs.place import LOG_FILE
 from logs.writer import LogWriter
 
 if TYPE_CHECKING:
     from agent.dialects.lsq import LsqStation
     from protocol.native.messages import HelloReply
-    from protocol.native.requester import Ignored
 
-LOG_FILE = "log.jsonl"
-IGNORED_MAX = 100
-"""Frames that answer nothing are logged up to this many each time a device is held: a flood must fill no disk."""
 CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
 
@@ -258,7 +253,7 @@ class Service:
             if isinstance(fact, NotSent):
                 raise Unreachable(fact.why)
             text = f"taken over by {self._settings.actor}: {reason} (epoch {station.lease.token})"
-            self.log.write(self._event(target.name, text))
+            Bystander(target.name, self.holder.agent, self.clock, self.log.write).note(text)
             return Probe(hello, 0.0)
 
     # --- doubts -------------------------------------------------------------------------------------------------------
@@ -312,15 +307,7 @@ class Service:
             raise DialectMissing(missing)
         from agent.dialects.lsq import Expected, LsqStation, Patience  # brings the codec: 40 ms
 
-        heard = itertools.count(1)
-
-        def ignored(event: "Ignored") -> None:
-            number = next(heard)
-            if number <= IGNORED_MAX:
-                self._tell_ignored(target, event)
-            elif number == IGNORED_MAX + 1:
-                self.log.write(self._event(target.name, "further input that answers nothing is not logged"))
-
+        told = Bystander(target.name, self.holder.agent, self.clock, self.log.write)
         return LsqStation(
             lease,
             self.registry,
@@ -329,9 +316,9 @@ class Service:
             lambda: self._dial(target),
             self.deadlines,
             sleep=self.clock.sleep,
-            ignored=ignored,
+            ignored=told.ignored,
             stopping=self.executor.stopping,
-            trace=(lambda way, data: self._tell_bytes(target, way, data)) if self._trace else None,
+            trace=told.heard_or_written if self._trace else None,
         )
 
     def _release(self, lease: Lease) -> None:
@@ -339,39 +326,6 @@ class Service:
             self.registry.release(lease)
         except StoreError:
             return  # the lease lapses by itself, and at once when this process ends
-
-    def _tell_ignored(self, target: Target, ignored: "Ignored") -> None:
-        frame = ignored.frame
-        if ignored.why == "late" and frame is not None and frame.type.name == "CMD":
-            late = Event(
-                ts=self.clock.stamp(), level="INFO", device=target.name, agent=self.holder.agent, event="late_ack",
-                session=frame.session, seq=frame.seq, attempt=frame.attempt,
-            )  # fmt: skip
-            self.log.write(late)
-        else:
-            text = f"{ignored.why}: {ignored.text}"
-            self.log.write(self._event(target.name, text, name="ignored", data=bytes_text(ignored.data)))
-
-    def _tell_bytes(self, target: Target, way: str, data: bytes) -> None:
-        self.log.write(self._event(target.name, f"{way} {bytes_text(data)}", name="note"))
-
-    def _event(
-        self,
-        device: str,
-        text: str | None,
-        *,
-        name: EventName = "note",
-        data: str | None = None,
-    ) -> Event:
-        return Event(
-            ts=self.clock.stamp(),
-            level="DEBUG",
-            device=device,
-            agent=self.holder.agent,
-            event=name,
-            text=text,
-            bytes=data,
-        )
 
 
 def obstacle(target: Target) -> str | None:

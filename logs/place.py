@@ -6,6 +6,10 @@ open while another process rotates it, so a descriptor is asked where it stands,
 
 import os
 from pathlib import Path
+from typing import Final
+
+LOG_FILE: Final = "log.jsonl"
+"""The log's name in the folder of its store."""
 
 
 def previous_path(path: Path) -> Path:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.cli.options import Common
+from logs.place import LOG_FILE
 
 if TYPE_CHECKING:
     from agent.settings import Settings
     from devices.profile import Profile
 
-LOG_FILE = "log.jsonl"
 FOLDER = "profiles"
 _SUFFIXES = (".yaml", ".yml")
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.narrate import IGNORED_MAX
 from agent.operation import Cause, Outcome, Proof
-from agent.service import IGNORED_MAX, KeyClash
+from agent.service import KeyClash
 from agent.steps import Session
 from protocol.native.codes import Status
 from protocol.native.messages import CommandReply

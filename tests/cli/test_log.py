@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from agent import service
 from agent.cli import log, places
+from agent.service import Service
+from agent.settings import Settings
 from logs.events import Event, dated, human
-from logs.place import previous_path
+from logs.place import LOG_FILE, previous_path
 from logs.writer import LogWriter
 from tests.cli.project import Project
 from tests.logs.samples import sample
@@ -43,16 +44,20 @@ def logged(project: Project) -> Project:
 
 def _write(home: Path, *events: Event) -> None:
     home.mkdir(exist_ok=True)
-    writer = LogWriter(home / places.LOG_FILE)
+    writer = LogWriter(home / LOG_FILE)
     for event in events:
         writer.write(event)
     writer.close()
     assert writer.problem is None
 
 
-def test_the_log_is_read_where_the_agent_writes_it() -> None:
-    """Reader and writer agree on the file's name."""
-    assert places.LOG_FILE == service.LOG_FILE
+def test_the_log_is_read_where_the_agent_writes_it(tmp_path: Path) -> None:
+    """What the agent's service logs stands in the file that the command reads."""
+    settings = Settings(tmp_path, tmp_path, None, None, None, "ana")
+    service = Service(settings)
+    service.log.write(sample())
+    service.close()
+    assert places.log_path(settings).read_text().count("\n") == 1
 
 
 def test_lines_have_time_and_device_in_front(logged: Project) -> None:
@@ -138,14 +143,14 @@ def test_no_log_yet_is_empty_output_and_a_sentence(project: Project) -> None:
 
 def test_what_a_rotation_set_aside_is_still_the_log(logged: Project) -> None:
     """Right after a rotation the older records are printed, and nobody says that there is no log."""
-    (logged.home / places.LOG_FILE).rename(previous_path(logged.home / places.LOG_FILE))
+    (logged.home / LOG_FILE).rename(previous_path(logged.home / LOG_FILE))
     ended = logged.type("log")
     assert (len(ended.lines), ended.err) == (len(SHOWN), "")
 
 
 def test_lines_that_are_no_records_are_counted(logged: Project) -> None:
     """Damage in the file is passed over and said, on stderr."""
-    with (logged.home / places.LOG_FILE).open("a") as file:
+    with (logged.home / LOG_FILE).open("a") as file:
         file.write("torn\n")
     ended = logged.type("log")
     assert len(ended.lines) == len(SHOWN)
@@ -155,7 +160,7 @@ def test_lines_that_are_no_records_are_counted(logged: Project) -> None:
 
 def test_a_log_that_cannot_be_read_is_said(project: Project) -> None:
     """A folder in the log's place is exit 3 with a reason, not an internal error."""
-    (project.home / places.LOG_FILE).mkdir(parents=True)
+    (project.home / LOG_FILE).mkdir(parents=True)
     ended = project.type("log")
     assert (ended.code, ended.out) == (3, "")
     assert "cannot be read" in ended.err
