@@ -72,12 +72,17 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A setting was read; `value` is None where the read failed. A failed read is unknown, never 0."""
+    """A setting was read; `value` is None where the read failed. A failed read is unknown, never 0.
+
+    `problem`: what the device said where it answered and gave no value; None where it did not answer, so that the
+    answer is still owed.
+    """
 
     setting: str
     value: str | None
     conn: int
     why: Why
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +170,18 @@ class Waited:
 
 
 @dataclass(frozen=True, slots=True)
+class Drained:
+    """The open connection was listened to until nothing that was asked before could be answered, or arrive, any more.
+
+    `seconds` since the last request; `alive` is False where the connection broke meanwhile.
+    """
+
+    conn: int
+    seconds: float
+    alive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class GiveUp:
     """Nobody wants further copies: a person interrupted, or (`UNREACHABLE`) the deadline has passed."""
 
@@ -207,6 +224,7 @@ Evidence = (
     | Spent
     | Booted
     | Waited
+    | Drained
     | GiveUp
     | TakenUp
     | Person

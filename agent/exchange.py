@@ -162,9 +162,9 @@ class Exchange:
                 self._codec.abandon()
 
     def close(self) -> None:
-        """Close the connection at once."""
+        """Close the connection at once; a request that nobody awaits any more is taken back as far as it can be."""
         self.broken = self.broken or "we closed the connection"
-        self._link.close()
+        self._link.close(abort=not self.clean)
 
     # --- what the link and the sweep call -----------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ outcome: it becomes the fact that nobody wants further copies, and what is in fl
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 from agent import readback
 from agent.clock import Clock
@@ -15,6 +14,7 @@ from agent.deadlines import Deadlines
 from agent.evidence import (
     Acked,
     Connected,
+    Drained,
     Evidence,
     GiveUp,
     NotSent,
@@ -25,52 +25,21 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.journal import Case, Intent, Journal
+from agent.journal import Case, Journal
 from agent.lease_keeper import LeaseKeeper
 from agent.narrate import Narrator
 from agent.operation import Cause, Outcome, Result, Terms
 from agent.policy import next_step
 from agent.reckoning import BOOT, reckon
-from agent.registry import Lease, LeaseLost, Registry
-from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.registry import LeaseLost, Registry
+from agent.station import Station
+from agent.steps import Connect, Drain, Finish, Read, Send, Settle, Step, Wait
 from agent.store.database import StoreError
 from devices.values import normalise
 from logs.events import Event
 
 STEPS_MAX = 10_000
 """A policy that asks for more is broken."""
-
-
-class Station(Protocol):
-    """One device as this process works with it: performs single steps and reports facts."""
-
-    @property
-    def lease(self) -> Lease:
-        """The right to write to the device."""
-
-    async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
-        """Open anew, check who answers, enter the wanted session."""
-
-    def unfit(self, text: str) -> str | None:
-        """Why a text can never be carried to this device, or None."""
-
-    def draw(self, step: Send, conn: int) -> Sent:
-        """The copy that is to leave, with its number."""
-
-    def put_back(self, sent: Sent) -> None:
-        """The copy did not get on record."""
-
-    async def copy(self, intent: Intent) -> Evidence:
-        """Write one copy and report what became of it."""
-
-    async def settle(self, step: Settle) -> Evidence:
-        """Spend the command's own number on a NOP."""
-
-    async def read(self, query: str) -> str | None:
-        """The answer to a query, None where there is none."""
-
-    def close(self) -> None:
-        """Close the connection."""
 
 
 class Executor:
@@ -151,6 +120,7 @@ class _Walk:
         self._clock = executor.clock
         self._started_s = executor.clock.now_s()
         self._sent_s: float | None = None
+        self._asked_s: float | None = None
         self._gave_up = False
         self._word: Result | None = None
         self.stop: str | None = None
@@ -184,6 +154,8 @@ class _Walk:
         match step:
             case Connect():
                 await self._connect(step)
+            case Drain():
+                await self._drain(step)
             case Send():
                 await self._send(step)
             case Settle():
@@ -195,6 +167,8 @@ class _Walk:
                 self.keep(step, Waited(seconds))
             case Finish():
                 raise TypeError("a finish is not performed")
+        for fact in self._station.noticed():
+            self.keep(None, fact)
 
     async def _connect(self, step: Connect) -> None:
         if step.quiesce_s > 0:
@@ -209,28 +183,39 @@ class _Walk:
                 fact = NotSent(Cause.UNFIT, problem)
         self.keep(step if step.quiesce_s <= 0 else None, fact)
 
-    def _still_to_wait(self, quiesce_s: float) -> float:
-        """The rest of the quiet time since the last copy; all of it where this process did not send that copy."""
-        if self._sent_s is None:
-            return quiesce_s
-        return max(0.0, quiesce_s - (self._clock.now_s() - self._sent_s))
+    async def _drain(self, step: Drain) -> None:
+        await self._clock.sleep(self._still_to_wait(step.quiet_s))
+        conn = reckon(self._case.facts).conn or 0
+        self.keep(step, Drained(conn, step.quiet_s, self._station.alive()))
+
+    def _still_to_wait(self, quiet_s: float) -> float:
+        """The rest of the quiet time since the last request; all of it where this process has sent no copy."""
+        if self._asked_s is None:
+            return quiet_s
+        return max(0.0, quiet_s - (self._clock.now_s() - self._asked_s))
 
     async def _send(self, step: Send) -> None:
         conn = reckon(self._case.facts).conn or 0
-        sent = self._station.draw(step, conn)
+        sent = self._station.draw(step, conn, self._terms.late_max_s)
         try:
             intent = await self._x.journal.intend(self._case, self._station.lease, step, sent)
         except (LeaseLost, StoreError):
             self._station.put_back(sent)
             raise
         self._tell(sent)
-        self._sent_s = self._clock.now_s()
-        self.keep(None, await self._station.copy(intent))
+        self._sent_s = self._asked_s = self._clock.now_s()
+        self.keep(None, await self._station.copy(intent, self._terms.reply_s))
 
     async def _read(self, step: Read) -> Reading:
         boot = step.setting == BOOT
+        conn = reckon(self._case.facts).conn or 0
         query = self._terms.boot_query if boot else self._terms.queries.get(step.setting)
-        value = await self._station.read(query) if query is not None else None
+        if query is None:
+            return Reading(step.setting, None, conn, step.why, "the profile does not say how to read it")
+        asked_s = self._clock.now_s()
+        value, problem = await self._station.read(query, self._terms.replies.get(step.setting))
+        if value is None and problem is None and self._terms.survives_reopen:
+            self._asked_s = asked_s  # on such a stream an unanswered read is owed too
         if value is not None and not boot:
             back = self._terms.readback
             try:
@@ -239,9 +224,9 @@ class _Walk:
                     value,
                     back.step if back is not None and back.setting == step.setting else None,
                 )
-            except ValueError:
-                value = None
-        return Reading(step.setting, value, reckon(self._case.facts).conn or 0, step.why)
+            except ValueError as wrong:
+                value, problem = None, f"the device answered a value that is {wrong}"
+        return Reading(step.setting, value, conn, step.why, problem)
 
     def keep(self, step: Step | None, fact: Evidence) -> None:
         """Add a fact to the case and tell the log."""

@@ -14,6 +14,7 @@ from agent.evidence import (
     Burnt,
     Connected,
     Deferred,
+    Drained,
     Evidence,
     GiveUp,
     Nakked,
@@ -112,8 +113,10 @@ class Narrator:
                 return "WARN", "note", "no answer to the question what became of the command"
             case Booted():
                 return "WARN", "boot", "the device announced a start"
-            case Reading(setting=setting, value=value, why=why):
-                return "DEBUG", "note", f"read {setting}: {'no answer' if value is None else value} ({why})"
+            case Reading(setting=setting, value=value, why=why, problem=problem):
+                return "DEBUG", "note", f"read {setting}: {value or problem or 'no answer'} ({why})"
+            case Drained(seconds=seconds):
+                return "DEBUG", "note", f"listened until {seconds:g} s had passed since the last request"
             case GiveUp(why=why):
                 return "WARN", "note", f"no further copies: {why}"
             case TakenUp(resend=resend):
@@ -144,6 +147,7 @@ class Narrator:
             session=last.session if last is not None else None,
             seq=last.seq if last is not None else None,
             cmd=(last.text if last is not None else o.command).partition(" ")[0],
+            setting=o.terms.setting,
             attempt=attempt,
             event=name,
             text=text,
@@ -172,10 +176,7 @@ class Bystander:
 
     def ignored(self, event: "Ignored") -> None:
         """Input that answers nothing that was asked; a late ack by its number, all else as bytes, and not for ever."""
-        self._ignored += 1
-        if self._ignored > IGNORED_MAX:
-            if self._ignored == IGNORED_MAX + 1:
-                self.note("further input that answers nothing is not logged")
+        if not self._within_bounds():
             return
         frame = event.frame
         if event.why == "late" and frame is not None and frame.type.name == "CMD":
@@ -191,9 +192,53 @@ class Bystander:
         """All bytes, with `>` for written and `<` for heard."""
         self._debug("note", f"{way} {bytes_text(data)}")
 
+    def late(self, seq: int, attempt: int) -> None:
+        """An ack came after its copy had been given up."""
+        self._tell_as("INFO", "late_ack", seq=seq, attempt=attempt)
+
+    def stray(self, why: str, line: str, data: bytes) -> None:
+        """A line that was credited to nothing, and not for ever."""
+        if self._within_bounds():
+            self._debug("ignored", f"{why}: {line}", bytes_text(data))
+
+    def notice(self, line: str) -> None:
+        """The device told something that nobody asked for."""
+        if self._within_bounds():
+            self._tell_as("INFO", "notice", text=line)
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Nothing is sent for a while."""
+        self._tell_as("WARN", "waiting", text=f"{seconds:.1f} s: {why}")
+
+    def warn(self, text: str) -> None:
+        """Something about the line that a person should mend."""
+        if self._within_bounds():
+            self._tell_as("WARN", "note", text=text)
+
     def note(self, text: str) -> None:
         """Free words."""
         self._debug("note", text)
+
+    def _within_bounds(self) -> bool:
+        self._ignored += 1
+        if self._ignored == IGNORED_MAX + 1:
+            self.note("further input that answers nothing is not logged")
+        return self._ignored <= IGNORED_MAX
+
+    def _tell_as(
+        self,
+        level: Level,
+        name: EventName,
+        *,
+        text: str | None = None,
+        seq: int | None = None,
+        attempt: int | None = None,
+    ) -> None:
+        event = Event(
+            ts=self._clock.stamp(), level=level, device=self._device, agent=self._agent, event=name, text=text,
+            seq=seq, attempt=attempt,
+        )  # fmt: skip
+        self._tell(event)
 
     def _debug(self, name: EventName, text: str, data: str | None = None) -> None:
         event = Event(

@@ -94,8 +94,10 @@ class Terms:
 
     Times in seconds. `attempts_max` counts copies that may end in silence. `survives_reopen`: opening the link again
     does not cut the stream, so old answers may still come (serial). `types` are those of arguments and settings;
-    `queries` maps a setting to the text that reads it. `mode`: a setting and the value that it must have before the
-    command may be sent at all.
+    `queries` maps a setting to the text that reads it, `replies` to the pattern of its answer where it has one of its
+    own. `apart`: the read-back's answer surely cannot be an ack that is still owed. `queued`: an ack says that the
+    command was taken, not that it is done. `mode`: a setting and the value that it must have before the
+    command may be sent at all. `setting`: the one that the command changes, where the profile names it.
     """
 
     policy: Policy
@@ -105,10 +107,12 @@ class Terms:
     args: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     queries: Mapping[str, str] = field(default_factory=dict)
+    replies: Mapping[str, str] = field(default_factory=dict)
     readback: Readback | None = None
     form: AbsoluteForm | None = None
     boot_query: str | None = None
     mode: tuple[str, str] | None = None
+    setting: str | None = None
     attempts_max: int = 3
     settle_s: float = 0.0
     late_max_s: float = 5.0
@@ -116,6 +120,8 @@ class Terms:
     busy_max_s: float = 60.0
     survives_reopen: bool = False
     nak_may_follow_effect: bool = False
+    apart: bool = False
+    queued: bool = False
 
     def to_json(self) -> str:
         """The terms as one line of JSON, as the journal keeps them."""
@@ -127,11 +133,11 @@ class Terms:
         data = json.loads(text)
         data["policy"] = Policy(data["policy"])
         data["numbering"] = Numbering(data["numbering"])
-        if data["readback"] is not None:
+        if data.get("readback") is not None:
             data["readback"] = Readback(**data["readback"])
-        if data["form"] is not None:
+        if data.get("form") is not None:
             data["form"] = AbsoluteForm(**data["form"])
-        if data["mode"] is not None:
+        if data.get("mode") is not None:
             data["mode"] = tuple(data["mode"])
         return cls(**data)
 

@@ -5,6 +5,7 @@ from decimal import Decimal
 from agent.operation import AbsoluteForm, Numbering, Readback, Terms
 from devices.calls import Call
 from devices.kinds import EffectClass, Policy
+from devices.patterns import exclude
 from devices.profile import Command, Profile, Setting
 from devices.values import plain
 
@@ -26,6 +27,7 @@ def terms_for(
     form = _absolute_form(profile, command) if policy is Policy.READ_THEN_SET else None
     back = _readback(profile, command, policy)
     settings = profile.settings
+    execution_s = command.execution_s or 0.0
     return Terms(
         policy=policy,
         idempotent=command.effect_class is EffectClass.IDEMPOTENT,
@@ -34,18 +36,28 @@ def terms_for(
         args=dict(call.args),
         types={**{s.name: s.type for s in settings.values()}, **{a.name: a.type for a in command.args}},
         queries={s.name: s.read for s in settings.values() if s.read is not None},
+        replies={s.name: s.reply for s in settings.values() if s.reply is not None},
         readback=back,
         form=form,
         boot_query=profile.boot_read,
         mode=(command.mode.setting, command.mode.value) if command.mode is not None else None,
+        setting=back.setting if back is not None else command.setting,
         attempts_max=attempts,
         settle_s=profile.timing.settle_s,
-        late_max_s=profile.timing.late_s,
-        reply_s=reply_s,
+        late_max_s=max(profile.timing.late_s, reply_s, execution_s),
+        reply_s=max(reply_s, execution_s),
         busy_max_s=profile.timing.busy_max_s,
         survives_reopen=survives_reopen,
         nak_may_follow_effect=command.nak_may_follow_effect,
+        apart=back is not None and _told_apart(profile, back.setting),
+        queued=command.ack_means == "queued",
     )
+
+
+def _told_apart(profile: Profile, setting: str) -> bool:
+    """Whether the answer to reading a setting can never be mistaken for the ack of a command, nor the reverse."""
+    reply, line = profile.setting(setting).reply, profile.line
+    return profile.dialect == "line" and reply is not None and line is not None and exclude(reply, line.ack)
 
 
 def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | None:
@@ -63,7 +75,7 @@ def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | 
         and len(command.args) == 1
     ):
         setting = profile.setting(command.setting)
-        if setting.read is not None:
+        if setting.read is not None and not setting.other_writers:
             return _of_setting(setting, command.args[0].name)
     return None
 

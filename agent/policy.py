@@ -13,8 +13,8 @@ from decimal import Decimal
 from agent import readback
 from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Person, Spent, Why
 from agent.operation import Cause, Numbering, Outcome, Proof, Terms
-from agent.reckoning import Number, View, reckon
-from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step
+from agent.reckoning import BOOT, Number, View, reckon
+from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step
 from devices.expressions import evaluate
 from devices.kinds import Policy
 from devices.templates import render
@@ -71,18 +71,14 @@ def _before_first_copy(t: Terms, v: View) -> Step:
         return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
     numbered = t.numbering is Numbering.LSQ1
     if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
-        return Connect(Session.KEEP if numbered else Session.NONE)
+        return Connect(Session.KEEP)
     outside = _outside_its_mode(t, v)
     if outside is not None:
         return outside
     if t.policy in _WITH_BASELINE:
         for name in readback.settings_needed(t):
-            if name not in v.baselines:
-                return Read(name, Why.BASELINE)
-            if v.baselines[name] is None:
-                return Finish(
-                    Outcome.NOT_SENT, None, f"could not read {name}, so there is no baseline", Cause.UNFIT
-                )
+            if v.baselines.get(name) is None:
+                return _baseline(t, v, name)
     if t.policy is not Policy.READ_THEN_SET:
         return Send(t.text, 1)
     text = _absolute_text(t, v)
@@ -94,15 +90,27 @@ def _outside_its_mode(t: Terms, v: View) -> Step | None:
     if t.mode is None:
         return None
     name, wanted = t.mode
+    seen = v.baselines.get(name)
+    if seen is None:
+        return _baseline(t, v, name)
+    if same(t.types[name], seen, wanted):
+        return None
+    why = f"the command is only for {name} {wanted}, and the device reads {seen}"
+    return Finish(Outcome.NOT_SENT, None, why, Cause.UNFIT)
+
+
+def _baseline(t: Terms, v: View, name: str) -> Step:
+    """Read what must be known before the first copy. Nothing is under way yet, so a lost read may be repeated.
+
+    A numbering device has been asked several times within one read already.
+    """
     if name not in v.baselines:
         return Read(name, Why.BASELINE)
-    seen = v.baselines[name]
-    if seen is not None and same(t.types[name], seen, wanted):
-        return None
-    why = f"the command is only for {name} {wanted}, and the device "
-    return Finish(
-        Outcome.NOT_SENT, None, why + ("did not say" if seen is None else f"reads {seen}"), Cause.UNFIT
-    )
+    again = v.owes_read and t.numbering is Numbering.NONE and v.failed_reads < t.attempts_max
+    if again:
+        return Drain(t.late_max_s) if t.survives_reopen else Connect(Session.KEEP)
+    why = v.problem or "it does not answer"
+    return Finish(Outcome.NOT_SENT, None, f"could not read {name} before the command: {why}", Cause.UNFIT)
 
 
 def _absolute_text(t: Terms, v: View) -> str | Finish:
@@ -273,26 +281,41 @@ def _had_no_effect(t: Terms, v: View, outcome: Outcome, proof: Proof | None, why
 
 def _unnumbered(t: Terms, v: View) -> Step:
     match v.word:
-        case Acked():
+        case Acked() if not t.queued:
             return Finish(Outcome.APPLIED, Proof.ACK, "the device confirmed it")
         case Nakked(text=text) if not t.nak_may_follow_effect and len(v.copies) == 1:
             return Finish(Outcome.REFUSED, None, f"the device refused: {text}")
     if t.policy is Policy.NO_RETRY or (t.policy is Policy.RESEND and not t.idempotent):
-        return _doubt("no ack, and the command may neither be repeated nor read back")
+        return _doubt(f"{_heard(v)}, and the command may neither be repeated nor read back")
     wanted = _wants_more(t, v) and v.word is None
     if t.policy is Policy.RESEND:
-        return _repeat_absolute(t, v) if wanted else _read_back_or_doubt(t, v, "no ack of any copy")
+        return _repeat_absolute(t, v) if wanted else _read_back_or_doubt(t, v, _heard(v))
     if readback.is_void(t, v):
-        return _doubt("no ack, and the read-back cannot tell: the expected value is the one from before")
+        return _doubt(
+            f"{_heard(v)}, and the read-back cannot tell: the expected value is the one from before"
+        )
     return _by_read_back(t, v, wanted)
+
+
+def _heard(v: View) -> str:
+    """What the device said to the copies, in words that begin a sentence about a doubt."""
+    match v.word:
+        case Acked():
+            return "the device has taken the command and does not say when it is done"
+        case Nakked(text=text):
+            return f"the device answered {text}, which may come after the effect"
+    return "no ack" if len(v.copies) == 1 else "no ack of any copy"
 
 
 def _repeat_absolute(t: Terms, v: View) -> Step:
     """The same absolute bytes at once, but never on a connection that owes an answer."""
     if v.opening_failed is not None:
         return _doubt(f"no ack, and no way back to the device: {v.opening_failed.why}")
-    if v.conn is None or v.owes_answer:
-        return Connect(Session.NONE, t.late_max_s if t.survives_reopen else 0.0)
+    if v.conn is None or v.owes_copy or v.owes_read:
+        return readback.way_back(t, v)
+    back = t.readback
+    if back is not None and not back.durable and t.boot_query is not None and BOOT not in v.baselines:
+        return Read(BOOT, Why.BASELINE)  # without it no later reading of a volatile setting proves anything
     return Send(v.copies[0].text, len(v.copies) + 1)
 
 
@@ -305,6 +328,8 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         want = readback.expected(t, v)
         return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected, not sent again")
     if verdict is readback.Verdict.BASELINE:
+        if isinstance(v.word, Acked):
+            return _doubt(f"{_heard(v)}; the setting is still unchanged")
         if not _baseline_authorises(t, v):
             return _doubt(
                 "the setting is unchanged, which a lost command and an undeclared stop would both show"
@@ -316,7 +341,7 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         return _doubt(
             "the setting shows neither the old nor the expected value: clamped, or someone else wrote"
         )
-    return _doubt("no ack, and the setting could not be read back reliably")
+    return _doubt(f"{_heard(v)}, and the setting could not be read back reliably")
 
 
 # --- doubt --------------------------------------------------------------------------------------------------

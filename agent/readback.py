@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 
-from agent.evidence import Why
+from agent.evidence import Nakked, Why
 from agent.operation import Readback, Terms
 from agent.reckoning import BOOT, Look, View
-from agent.steps import Connect, Read, Session, Step, Wait
+from agent.steps import Connect, Drain, Read, Session, Step, Wait
 from devices.expressions import Value, clamps, evaluate, names_of
 from devices.values import operand, same, text_of
 
@@ -86,14 +86,14 @@ def baseline_authorises(terms: Terms, want: str) -> bool:
 def look(terms: Terms, v: View) -> Step | Verdict:
     """The next step of reading back after the last copy, or what the readings say."""
     back, want = terms.readback, expected(terms, v)
-    if back is None or want is None or _boot_voids(back, v):
+    if back is None or want is None or _boot_voids(terms, back, v):
         return Verdict.UNCLEAR
     quiet = _ordered(terms, v, v.conn, v.waited_s)
     readings = [r for r in v.readings if not quiet or _ordered(terms, v, r.conn, r.waited_s)]
-    if v.conn is None or v.owes_answer:
-        if v.opening_failed is not None or len(readings) >= READINGS_MAX:
+    if v.conn is None or not may_ask(terms, v):
+        if (v.opening_failed is not None and v.conn is None) or len(readings) >= READINGS_MAX:
             return Verdict.UNCLEAR
-        return Connect(Session.NONE, terms.late_max_s if terms.survives_reopen else 0.0)
+        return way_back(terms, v)
     value = _settled(terms, back, readings)
     if value is None:
         return _another_look(terms, back, v, readings)
@@ -103,8 +103,25 @@ def look(terms: Terms, v: View) -> Step | Verdict:
     if before is None or not _alike(back, value, before):
         return Verdict.OTHER if _twice(back, readings) else _another_look(terms, back, v, readings)
     if not quiet:
-        return Connect(Session.NONE, terms.late_max_s)
+        return way_back(terms, v, quiet=True)
     return _unless_booted(back, v, Verdict.BASELINE)
+
+
+def may_ask(terms: Terms, v: View) -> bool:
+    """Whether the answer to a read could be told from everything that the open connection still owes."""
+    return not v.owes_read and (terms.apart or not v.owes_copy)
+
+
+def way_back(terms: Terms, v: View, *, quiet: bool = False) -> Connect | Drain:
+    """The way to a stream that owes nothing, and with `quiet` to one on which no copy is under way any more.
+
+    Where opening anew cuts the stream that is enough for the first. Where it does not, only time helps, and the port
+    stays open meanwhile, because opening it may boot the board. A reading that must not lie behind a reconnect, and
+    need not, is waited for on the open connection too.
+    """
+    if v.conn is not None and (terms.survives_reopen or (quiet and may_ask(terms, v) and v.owes_copy)):
+        return Drain(terms.late_max_s)
+    return Connect(Session.NONE, terms.late_max_s if quiet or terms.survives_reopen else 0.0)
 
 
 def _alike(back: Readback, a: str, b: str) -> bool:
@@ -113,12 +130,19 @@ def _alike(back: Readback, a: str, b: str) -> bool:
 
 
 def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
-    """The value of the last reading, if it counts: not a failed one, and seen twice where `settle_s` says so."""
+    """The value of the last reading, if it counts: not a failed one, and seen twice where one look is not enough.
+
+    That is where the setting takes `settle_s` to show, and where a surviving stream still owed an answer.
+    """
     if not readings:
         return None
-    if terms.settle_s > 0 and not (_twice(back, readings) and readings[-1].waits > readings[-2].waits):
+    last = readings[-1]
+    paused = len(readings) > 1 and last.waits > readings[-2].waits
+    if terms.settle_s > 0 and not (paused and _twice(back, readings)):
         return None
-    return readings[-1].value
+    if last.owed and terms.survives_reopen and not _twice(back, readings):
+        return None
+    return last.value
 
 
 def _twice(back: Readback, readings: list[Look]) -> bool:
@@ -136,29 +160,34 @@ def _another_look(terms: Terms, back: Readback, v: View, taken: list[Look]) -> S
 
 
 def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
-    """Asked where no copy can arrive any more: numbered, behind the answer to the last copy, or on a quiet path.
+    """Asked where no copy can arrive any more: numbered, behind a refusal of the last copy, or on a quiet path.
 
     Copies before the last need no look: each further one went out on a quiet path only.
     """
-    behind_the_answer = v.word is not None and conn == v.copies[-1].conn
+    behind_the_answer = isinstance(v.word, Nakked) and conn == v.copies[-1].conn
     return v.number is not None or behind_the_answer or waited_s >= terms.late_max_s
 
 
-def _boot_voids(back: Readback, v: View) -> bool:
-    """A volatile setting proves nothing over a boot, nor over a reconnect where a boot would not be noticed."""
+def _boot_voids(terms: Terms, back: Readback, v: View) -> bool:
+    """A volatile setting proves nothing over a boot, nor where one would not be noticed.
+
+    A reconnect hides a boot from who does not count them. So does a stream that outlives a boot of the device: its
+    announcement may be lost with the answer.
+    """
     if back.durable:
         return False
     if v.number is not None:
         return v.connected is None or v.connected.boot != v.number.life.boot
-    since = v.baseline_conn if v.baseline_conn is not None else v.copies[0].conn
-    unnoticed = v.conn is not None and v.conn != since and BOOT not in v.baselines
-    return v.booted or unnoticed
+    since = v.copies[-1].conn if v.baseline_conn is None or terms.idempotent else v.baseline_conn
+    hidden = terms.survives_reopen or (v.conn is not None and v.conn != since)
+    return v.booted or (hidden and v.baselines.get(BOOT) is None)
 
 
 def _unless_booted(back: Readback, v: View, verdict: Verdict) -> Step | Verdict:
-    """Compare the boot count of before the baseline with the one after the verify."""
-    if back.durable or v.number is not None or BOOT not in v.baselines:
+    """Compare the boot count of before the copy with the one after the verify."""
+    before = v.baselines.get(BOOT)
+    if back.durable or v.number is not None or before is None:
         return verdict
     if v.boot_after is None:
         return Read(BOOT, Why.VERIFY)
-    return verdict if v.baselines[BOOT] == v.boot_after else Verdict.UNCLEAR
+    return verdict if before == v.boot_after else Verdict.UNCLEAR

@@ -13,6 +13,7 @@ from agent.evidence import (
     Burnt,
     Connected,
     Deferred,
+    Drained,
     Evidence,
     GiveUp,
     Nakked,
@@ -35,12 +36,16 @@ BOOT = "(boot)"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One reading of the read-back: its value, its connection, and the waits since the last copy when it was asked."""
+    """One reading of the read-back: its value, its connection, and the waits since the last copy when it was asked.
+
+    `owed`: the answer to a copy was still owed on the connection.
+    """
 
     value: str | None
     conn: int
     waits: int
     waited_s: float
+    owed: bool = False
 
 
 @dataclass(slots=True)
@@ -66,11 +71,13 @@ class View:
     """The state of knowledge.
 
     `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
-    connection. `conn` is the open connection, None when there is none. `readings` are those of the read-back since the
-    last copy; a failed reading of the boot count is among them, because it leaves the look before it unproven.
-    `earlier_open`: a number before the newest may have been executed. `hello_is_news`: something happened since the
-    last HELLO, so that the device's record may say more than it did. `same_session`: a new session turned out to be the
-    old one. `person_questioned`: the device is asked once more after a person's word.
+    connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the
+    answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no answer, `problem`
+    is what the device said to the last of them. `readings` are those of the read-back since the last copy; a failed
+    reading of the boot count is among them, because it leaves the look before it unproven. `earlier_open`: a number
+    before the newest may have been executed. `hello_is_news`: something happened since the last HELLO, so that the
+    device's record may say more than it did. `same_session`: a new session turned out to be the old one.
+    `person_questioned`: the device is asked once more after a person's word.
     """
 
     connected: Connected | None = None
@@ -95,7 +102,10 @@ class View:
     baseline_conn: int | None = None
     readings: list[Look] = field(default_factory=list)
     boot_after: str | None = None
-    owes_answer: bool = False
+    owes_copy: bool = False
+    owes_read: bool = False
+    failed_reads: int = 0
+    problem: str | None = None
     booted: bool = False
     waited_s: float = 0.0
     waits: int = 0
@@ -120,14 +130,14 @@ def reckon(facts: Iterable[Evidence]) -> View:
             case Unknown():
                 v.silent += 1
                 v.silent_here += 1
-                v.owes_answer = True
+                v.owes_copy = True
                 if fact.how == "lost":
                     v.conn = None
             case Reading():
                 _reading(v, fact)
             case Deferred():
                 v.deferred_s += fact.waited_s
-                v.owes_answer = True
+                v.owes_copy = True
                 v.settle_held = v.settle_held or fact.to == "nop"
             case BadSession():
                 _bad_session(v, fact)
@@ -143,6 +153,8 @@ def reckon(facts: Iterable[Evidence]) -> View:
             case Waited():
                 v.waited_s += fact.seconds
                 v.waits += 1
+            case Drained():
+                _drained(v, fact)
             case GiveUp():
                 v.given_up = fact
             case TakenUp():
@@ -158,7 +170,10 @@ def _connected(v: View, fact: Connected) -> None:
     v.opening_failed = None
     v.silent_here = 0
     v.settle_lost_here = False
-    v.owes_answer = False
+    v.owes_copy = v.owes_read = False
+    if not v.copies:
+        v.baselines.clear()  # one connection shows one state of the device
+        v.booted = False
     v.hello_since_bad_session = v.bad_session is not None
     v.hello_is_news = False
     if v.number is not None:
@@ -200,16 +215,28 @@ def _sent(v: View, fact: Sent) -> None:
     v.waited_s = 0.0
 
 
+def _drained(v: View, fact: Drained) -> None:
+    v.waited_s += fact.seconds
+    v.waits += 1
+    v.owes_copy = v.owes_read = False
+    if not v.copies:
+        v.baselines = {name: value for name, value in v.baselines.items() if value is not None}
+    if not fact.alive:
+        v.conn = None
+
+
 def _reading(v: View, fact: Reading) -> None:
-    if fact.value is None:
-        v.owes_answer = True
+    if fact.value is None and fact.problem is None:
+        v.owes_read = True
+        v.failed_reads += fact.why is Why.BASELINE
     if fact.why is Why.BASELINE:
+        v.problem = fact.problem
         v.baselines[fact.setting] = fact.value
         v.baseline_conn = fact.conn
     elif fact.setting == BOOT and fact.value is not None:
         v.boot_after = fact.value
     else:
-        v.readings.append(Look(fact.value, fact.conn, v.waits, v.waited_s))
+        v.readings.append(Look(fact.value, fact.conn, v.waits, v.waited_s, v.owes_copy))
 
 
 def _taken_up(v: View, fact: TakenUp) -> None:
@@ -227,6 +254,7 @@ def _taken_up(v: View, fact: TakenUp) -> None:
         v.baselines.clear()
         v.baseline_conn = None
         v.booted = False
+        v.failed_reads = 0
     v.readings.clear()
     v.boot_after = None
     v.waited_s = 0.0

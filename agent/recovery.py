@@ -5,10 +5,11 @@ goes on as if nothing had happened in between. Unless somebody asks for the comm
 """
 
 from agent.evidence import TakenUp
-from agent.executor import Executor, Station
+from agent.executor import Executor
 from agent.journal import Entry, Journal
 from agent.operation import Outcome, Result
 from agent.policy import next_step
+from agent.station import Station
 from agent.steps import Finish
 
 

@@ -6,7 +6,7 @@ a device first shows the lease: a write under a lost lease changes nothing.
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from agent.clock import Clock, moment, stamp
 from agent.evidence import Record
@@ -55,6 +55,8 @@ class Lease:
     """The right to write to one device. `token` only grows; `session` is None where a new one must be opened.
 
     `settled`: under this lease nothing on the device is open or in doubt any more, nor could anybody else add to it.
+    `quiet_from`: until then a copy without a number that was never answered may still reach the device; None where
+    there is none.
     """
 
     device: int
@@ -63,6 +65,7 @@ class Lease:
     number: int
     renewed_s: float
     settled: bool = False
+    quiet_from: datetime | None = None
 
 
 class Registry:
@@ -109,13 +112,13 @@ class Registry:
 
     def _take(self, cursor: Cursor, device: int) -> Lease:
         row = cursor.execute(
-            "SELECT counter, number, session, boot, last_seq, opening, opened_by, holder, held_since, expires_utc "
-            "FROM device WHERE id = ?",
+            "SELECT counter, number, session, boot, last_seq, opening, opened_by, holder, held_since, expires_utc, "
+            "quiet_utc FROM device WHERE id = ?",
             (device,),
         ).fetchone()
         if row is None:
             raise LeaseLost("the device was merged with another one; try again")
-        counter, number, session, boot, last_seq, opening, opened_by, holder_text, since, expires = row
+        counter, number, session, boot, last_seq, opening, opened_by, holder_text, since, expires, quiet = row
         before = Holder.from_json(holder_text) if holder_text else None
         lapsed = False
         if before is not None and expires is not None and not is_gone(before, self._me):
@@ -141,7 +144,8 @@ class Registry:
         kept = None
         if session is not None:
             kept = Session(session, boot, last_seq, _record(opening), opened_by == self._me.instance)
-        return Lease(device, counter, kept, number, self._clock.now_s())
+        quiet_from = moment(quiet) if quiet is not None else None
+        return Lease(device, counter, kept, number, self._clock.now_s(), quiet_from=quiet_from)
 
     def _has_lapsed(self, holder: Holder, expires: str) -> bool:
         margin = timedelta(seconds=0 if holder.host == self._me.host else SKEW_S)
@@ -167,8 +171,8 @@ class Registry:
         """Give the device back; harmless where the lease is lost already. Raises StoreError."""
         self._db.commit_now(
             lambda cursor: cursor.execute(
-                "UPDATE device SET expires_utc = NULL WHERE id = ? AND token = ? AND holder = ?",
-                (lease.device, lease.token, self._me_text),
+                "UPDATE device SET expires_utc = NULL, quiet_utc = ? WHERE id = ? AND token = ? AND holder = ?",
+                (_quiet(lease), lease.device, lease.token, self._me_text),
             )
         )
 
@@ -219,6 +223,8 @@ class Registry:
         taken = self._db.commit_now(write)
         lease.device, lease.token, lease.session = taken.device, taken.token, taken.session
         lease.number, lease.renewed_s = taken.number, taken.renewed_s
+        known = [each for each in (lease.quiet_from, taken.quiet_from) if each is not None]
+        lease.quiet_from = max(known, default=None)
 
     def compare(self, url: str, unit: int, model: str, serial: str, *, named: bool) -> None:
         """As `meet`, for somebody who only reads: nothing is written. Raises WrongDevice, StoreError."""
@@ -263,11 +269,12 @@ class Registry:
         return lease.token
 
     def store_session(self, cursor: Cursor, lease: Lease) -> None:
-        """Inside a write: keep the lease's session and its last used number."""
+        """Inside a write: keep the lease's session, its last used number, and until when copies may be under way."""
         kept = lease.session
         if kept is None:
             cursor.execute(
-                "UPDATE device SET session = NULL, number = ? WHERE id = ?", (lease.number, lease.device)
+                "UPDATE device SET session = NULL, number = ?, quiet_utc = ? WHERE id = ?",
+                (lease.number, _quiet(lease), lease.device),
             )
             return
         cursor.execute(
@@ -293,6 +300,39 @@ class Registry:
 
         await self._db.commit(write)
 
+    # --- streams that opening anew does not cut ---------------------------------------------------------------------
+
+    def owed_s(self, stream: str) -> float:
+        """How many seconds long the answer to an earlier request, of whatever process, may still come on a stream.
+
+        A clock that was set back does not make it longer than it ever was. Raises StoreError.
+        """
+        rows = self._db.read("SELECT until_utc, late_s FROM stream WHERE stream = ?", (stream,))
+        if not rows:
+            return 0.0
+        left_s = (moment(rows[0][0]) - self._clock.utc()).total_seconds()
+        return max(0.0, min(left_s, float(rows[0][1])))
+
+    def owe(self, stream: str, late_s: float) -> None:
+        """A request is about to leave on the stream, whose answer may come until `late_s` from now.
+
+        Survives this process at once, a power cut only with the next durable write. Raises StoreError.
+        """
+        until = stamp(self._clock.utc() + timedelta(seconds=late_s))
+        self._db.commit_loosely(
+            lambda cursor: cursor.execute(
+                "INSERT INTO stream (stream, until_utc, late_s) VALUES (?, ?, ?) ON CONFLICT (stream) "
+                "DO UPDATE SET until_utc = excluded.until_utc, late_s = excluded.late_s",
+                (stream, until, late_s),
+            )
+        )
+
+    def paid(self, stream: str) -> None:
+        """The last request on the stream was answered, and nothing else is owed on it. Raises StoreError."""
+        self._db.commit_loosely(
+            lambda cursor: cursor.execute("DELETE FROM stream WHERE stream = ?", (stream,))
+        )
+
     def holder_of(self, device: int) -> Holder | None:
         """Who holds the device now; None where it is free, or its holder is gone or has let the lease lapse."""
         rows = self._db.read(
@@ -302,6 +342,10 @@ class Registry:
             return None
         holder = Holder.from_json(rows[0][0])
         return None if is_gone(holder, self._me) or self._has_lapsed(holder, rows[0][1]) else holder
+
+
+def _quiet(lease: Lease) -> str | None:
+    return stamp(lease.quiet_from) if lease.quiet_from is not None else None
 
 
 def _wrong(url: str, model: str, serial: str, first: str) -> WrongDevice:

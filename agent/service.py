@@ -4,10 +4,9 @@ It opens the store, takes the device's lease, settles what was left open, carrie
 back. What is typed, asked and printed is not its business.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.address import parse_url
 from agent.clock import Clock
@@ -15,7 +14,7 @@ from agent.deadlines import Deadlines
 from agent.evidence import NotSent, Person
 from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
-from agent.links.link import Link, Unreachable
+from agent.links.link import Link, PortHeld, Unreachable
 from agent.links.tcp import open_tcp
 from agent.narrate import Bystander, Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
@@ -23,16 +22,14 @@ from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
 from agent.registry import Lease, Registry, WrongDevice
 from agent.settings import Settings
+from agent.station import Expected, Identity, Means, Patience, ReadAnswer, Station
 from agent.steps import Session
 from agent.store.database import Refused, StoreError
 from agent.store.sqlite import SqliteDatabase, open_database
+from devices.profile import Profile, Setting
 from logs.events import Event
 from logs.place import LOG_FILE
 from logs.writer import LogWriter
-
-if TYPE_CHECKING:
-    from agent.dialects.lsq import LsqStation
-    from protocol.native.messages import HelloReply
 
 CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
@@ -48,17 +45,21 @@ class DialectMissing(Exception):  # noqa: N818 - it reads as what it is
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One device as this run means it. `timeout_s`, `attempts` and `busy_max_s` are resolved."""
+    """One device as this run means it, every choice between file, group, profile and default made.
+
+    `survives_reopen`: opening the link anew does not cut the stream, so that old answers may still come.
+    """
 
     name: str
     url: str
     unit: int
     serial: str | None
-    model: str | None
-    dialect: str
+    profile: Profile
     timeout_s: float
     attempts: int
     busy_max_s: float
+    gap_s: float
+    survives_reopen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,8 @@ class Report:
 class Probe:
     """Who answered, and how fast."""
 
-    hello: "HelloReply"
+    identity: Identity
     round_trip_s: float
-    problem: str | None = None
 
 
 class Service:
@@ -137,7 +137,7 @@ class Service:
             return _unrecorded(operation, Cause.STORE, str(problem))
 
     @contextmanager
-    def hold(self, target: Target) -> Iterator["LsqStation"]:
+    def hold(self, target: Target) -> Iterator[Station]:
         """Hold a device for several commands in a row. Raises Held, DialectMissing, StoreError."""
         lease = self.registry.claim(target.url, target.unit, target.serial)
         try:
@@ -149,7 +149,7 @@ class Service:
         finally:
             self._release(lease)
 
-    async def send_on(self, station: "LsqStation", operation: Operation) -> Report:
+    async def send_on(self, station: Station, operation: Operation) -> Report:
         """As `send`, on a device that is held. Raises KeyClash, Held, StoreError."""
         lease = station.lease
         if not lease.settled:
@@ -173,13 +173,13 @@ class Service:
         )
         return Report(operation, result, recorded=case.begun)
 
-    async def _settle_first(self, station: "LsqStation", operation: Operation) -> Report | None:
+    async def _settle_first(self, station: Station, operation: Operation) -> Report | None:
         """What was left open on the device is settled before anything new; a report where that stops the operation.
 
         Left alone is what somebody asks for under the operation's own key: that may be sent again.
         """
         lease = station.lease
-        if not self.registry.is_met(lease):
+        if station.tells_who_it_is and not self.registry.is_met(lease):
             # An address never met may lead to a device that we know: ask before the journal is consulted.
             met = await station.connect(Session.NONE, 0)
             if isinstance(met, NotSent):
@@ -201,7 +201,7 @@ class Service:
             raise KeyClash(f"the key {o.key!r} was used for '{o.command}' on this device (operation {o.op})")
         return entry
 
-    async def _not_sent(self, station: "LsqStation", operation: Operation, fact: NotSent) -> Report:
+    async def _not_sent(self, station: Station, operation: Operation, fact: NotSent) -> Report:
         case = Case(operation)
         stamp = self.clock.stamp()
         case.note(None, fact, stamp)
@@ -214,38 +214,40 @@ class Service:
 
     # --- reads --------------------------------------------------------------------------------------------------------
 
-    async def get(self, target: Target, queries: list[str]) -> list[str | None]:
-        """The raw answers to queries. Raises Unreachable, WrongDevice, DialectMissing, StoreError."""
+    async def get(self, target: Target, settings: Sequence[Setting]) -> list[ReadAnswer]:
+        """The raw answers to reading settings. Raises Unreachable, WrongDevice, DialectMissing, StoreError."""
         station = self.station(target, None)
+        answers: list[ReadAnswer] = []
         try:
-            fact = await station.connect(Session.NONE, 1)
-            if isinstance(fact, NotSent):
-                raise (WrongDevice if fact.cause is Cause.WRONG_DEVICE else Unreachable)(fact.why)
-            return [await station.read(query) for query in queries]
+            for conn, setting in enumerate(settings, 1):
+                if not answers or answers[-1] == ReadAnswer(None):
+                    await self._reach(
+                        station, conn
+                    )  # what was not answered is still owed on the old connection
+                answers.append(await station.read(setting.read or "", setting.reply))
         finally:
             station.close()
+        return answers
+
+    async def _reach(self, station: Station, conn: int) -> None:
+        fact = await station.connect(Session.NONE, conn)
+        if isinstance(fact, NotSent):
+            if fact.cause is Cause.HELD:
+                raise PortHeld(fact.why, ours=True)
+            raise (WrongDevice if fact.cause is Cause.WRONG_DEVICE else Unreachable)(fact.why)
 
     async def probe(self, target: Target) -> Probe:
-        """Who answers at the target. Raises Unreachable, DialectMissing, StoreError."""
+        """Who answers at the target. Raises Unreachable, WrongDevice, DialectMissing, StoreError."""
         station = self.station(target, None)
         try:
-            hello = await station.reach()
-            started_s = self.clock.now_s()
-            await station.greet()
-            round_trip_s = self.clock.now_s() - started_s
-            try:
-                station.check_identity(hello)
-            except WrongDevice as wrong:
-                return Probe(hello, round_trip_s, str(wrong))
-            return Probe(hello, round_trip_s)
+            return Probe(*await station.who())
         finally:
             station.close()
 
     async def take_over(self, target: Target, reason: str) -> Probe:
         """Make a device ours that another store has used. Raises Held, Unreachable, WrongDevice, StoreError."""
         with self.hold(target) as station:
-            hello = await station.reach()
-            station.check_identity(hello)
+            found = Probe(*await station.who())
             blocked = await settle_unsettled(self.executor, self.journal, station)
             if blocked is not None:
                 await station.connect(Session.NONE, 1)
@@ -254,7 +256,7 @@ class Service:
                 raise Unreachable(fact.why)
             text = f"taken over by {self._settings.actor}: {reason} (epoch {station.lease.token})"
             Bystander(target.name, self.holder.agent, self.clock, self.log.write).note(text)
-            return Probe(hello, 0.0)
+            return found
 
     # --- doubts -------------------------------------------------------------------------------------------------------
 
@@ -300,25 +302,24 @@ class Service:
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
-    def station(self, target: Target, lease: Lease | None) -> "LsqStation":
+    def station(self, target: Target, lease: Lease | None) -> Station:
         """A station for a target. Raises DialectMissing."""
         missing = obstacle(target)
         if missing is not None:
             raise DialectMissing(missing)
-        from agent.dialects.lsq import Expected, LsqStation, Patience  # brings the codec: 40 ms
-
         told = Bystander(target.name, self.holder.agent, self.clock, self.log.write)
-        return LsqStation(
-            lease,
+        means = Means(
             self.registry,
-            Expected(target.url, target.unit, target.serial, target.model),
-            Patience(target.timeout_s, target.busy_max_s),
             lambda: self._dial(target),
             self.deadlines,
-            sleep=self.clock.sleep,
-            ignored=told.ignored,
-            stopping=self.executor.stopping,
-            trace=told.heard_or_written if self._trace else None,
+            self.clock,
+            told,
+            self.executor.stopping,
+            told.heard_or_written if self._trace else None,
+        )
+        expected = Expected(target.url, target.unit, target.serial, target.profile.model)
+        return _STATIONS[target.profile.dialect](
+            lease, expected, Patience(target.timeout_s, target.busy_max_s), means, target
         )
 
     def _release(self, lease: Lease) -> None:
@@ -330,19 +331,58 @@ class Service:
 
 def obstacle(target: Target) -> str | None:
     """Why this version cannot work with a target at all, or None."""
-    if target.dialect != "lsq":
-        return f"{target.name}: equipment of dialect '{target.dialect}' is not supported by this version"
-    scheme = parse_url(target.url).scheme
-    return (
-        None
-        if scheme == "tcp"
-        else f"{target.name}: links of kind {scheme}: are not supported by this version"
-    )
+    profile = target.profile
+    if profile.dialect not in _STATIONS:
+        return f"{target.name}: equipment of dialect '{profile.dialect}' is not supported by this version"
+    if profile.sequence is not None:
+        return (
+            f"{target.name}: equipment that numbers its lines ('sequence') is not supported by this version"
+        )
+    return None
+
+
+def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:  # noqa: ARG001 - the table's form
+    from agent.dialects.lsq import LsqStation  # brings the codec: 40 ms
+
+    return LsqStation(lease, who, patience, means)
+
+
+def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.line import LineStation
+
+    stream = stream_of(target.url) if target.survives_reopen else None
+    return LineStation(lease, who, patience, means, profile=target.profile, stream=stream, gap_s=target.gap_s)
+
+
+_STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
+    "lsq": _lsq,
+    "line": _line,
+}
+
+
+def stream_of(url: str) -> str:
+    """The name of the stream behind a URL: two spellings of one serial port are one stream."""
+    address = parse_url(url)
+    if address.scheme != "serial":
+        return address.url
+    from agent.links.ports import port_key
+
+    return f"serial:{port_key(address.path)}"
 
 
 async def _dial(target: Target) -> Link:
     address = parse_url(target.url)
-    return await open_tcp(address.host, address.port, max(target.timeout_s, CONNECT_MIN_S))
+    patience_s = max(target.timeout_s, CONNECT_MIN_S)
+    match address.scheme:
+        case "tcp":
+            return await open_tcp(address.host, address.port, patience_s)
+        case "serial":
+            from agent.links.serial_port import open_serial
+
+            return await open_serial(address, patience_s)
+    from agent.links.rfc2217 import open_rfc2217
+
+    return await open_rfc2217(address.host, address.port, patience_s)
 
 
 def _unrecorded(operation: Operation, cause: Cause, why: str) -> Report:

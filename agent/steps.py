@@ -24,6 +24,13 @@ class Connect:
 
 
 @dataclass(frozen=True, slots=True)
+class Drain:
+    """Listen on the open connection until `quiet_s` have passed since the last request; leaves `Drained`."""
+
+    quiet_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """Read a setting."""
 
@@ -67,7 +74,7 @@ class Finish:
     cause: Cause | None = None
 
 
-Step = Connect | Read | Send | Settle | Wait | Finish
+Step = Connect | Drain | Read | Send | Settle | Wait | Finish
 
 
 def step_text(step: Step) -> str:

@@ -89,7 +89,7 @@ def terms() -> Terms:
 async def push(service: Service, port: int, commands: int, fixed: Terms) -> None:
     """One session: so many commands one after the other, alternating their direction."""
     url = f"tcp://127.0.0.1:{port}"
-    target = Target(url, url, 1, None, None, "lsq", 10.0, 3, 60.0)
+    target = Target(url, url, 1, None, find("demo/controller", []), 10.0, 3, 60.0, 0.0, False)
     with service.hold(target) as station:
         for _ in range(commands):
             operation = Operation(

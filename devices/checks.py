@@ -14,13 +14,14 @@ from devices.kinds import CLASS_OF, EffectClass
 from devices.misfit import Misfit, bad_name, bad_pattern, bad_text, unknown_name
 from devices.profile import Line
 from devices.registers import value_type
-from devices.schema import ProfileFile, SettingSection
+from devices.schema import CommandSection, ProfileFile, SettingSection
 from devices.source import Path
-from devices.templates import TemplateError, names_of
+from devices.templates import TemplateError, may_give, names_of
 from devices.values import check_type
 
 EOL_LENGTH_MAX = 4
-TEXT_DIALECTS = frozenset({"lsq", "line"})
+NAME_FORM = "vendor/model in letters, digits and . _ + -"
+RUN_PLACEHOLDERS = frozenset({"device", "command", "url"})
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*/[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _FIRMWARE = re.compile(r"(?:>=|<=|==|>|<)[0-9A-Za-z.]+(?:\s*,\s*(?:>=|<=|==|>|<)[0-9A-Za-z.]+)*")
@@ -36,6 +37,11 @@ _OWNERS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 
+def is_profile_name(text: str) -> bool:
+    """Tell whether a text can be the `profile` key: vendor/model."""
+    return _NAME.fullmatch(text) is not None
+
+
 def misfits(file: ProfileFile) -> list[Misfit]:
     """Return everything in the file that contradicts itself."""
     found = [misfit for check in _CHECKS for misfit in check(file)]
@@ -45,8 +51,8 @@ def misfits(file: ProfileFile) -> list[Misfit]:
 
 
 def _head(file: ProfileFile) -> Iterator[Misfit]:
-    if not _NAME.fullmatch(file.profile):
-        yield Misfit(("profile",), f"'{file.profile}' must be vendor/model in letters, digits and . _ + -")
+    if not is_profile_name(file.profile):
+        yield Misfit(("profile",), f"'{file.profile}' must be {NAME_FORM}")
     if file.firmware is not None and not _FIRMWARE.fullmatch(file.firmware):
         yield Misfit(("firmware",), f"'{file.firmware}' must be limits such as >=1.2,<2")
     yield from bad_text(("boot_read",), file.boot_read)
@@ -62,7 +68,7 @@ def _sections(file: ProfileFile) -> Iterator[Misfit]:
     if file.dialect == "exec" and not file.run:
         yield Misfit(("dialect",), "dialect exec needs 'run', the program and its arguments")
     for index, word in enumerate(file.run):
-        yield from _placeholders(("run", index), word, frozenset({"device", "command"}))
+        yield from _placeholders(("run", index), word, RUN_PLACEHOLDERS)
 
 
 def _line(file: ProfileFile) -> Iterator[Misfit]:
@@ -101,8 +107,11 @@ def _settings(file: ProfileFile) -> Iterator[Misfit]:
         yield from bad_name(path, "setting", name, key=True)
         yield from bad_text((*path, "read"), setting.read)
         yield from _setting_type(file, setting, path)
-        check = _text_setting if file.dialect in TEXT_DIALECTS else _other_setting
-        yield from check(file, setting, path)
+        if file.dialect == "modbus":
+            yield from _register_setting(setting, path)
+        else:
+            yield from _text_setting(setting, path)
+            yield from _reply(file, setting, path)
 
 
 def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
@@ -116,12 +125,16 @@ def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Ite
     yield from limits(path, kind, setting)
 
 
-def _text_setting(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+def _text_setting(setting: SettingSection, path: Path) -> Iterator[Misfit]:
     if setting.read is None:
         yield Misfit(path, "'read' is missing: a setting is what can be read back")
     for key in ("table", "address", "scale"):
         if getattr(setting, key) is not None:
             yield Misfit((*path, key), f"only dialect modbus has '{key}'", key=True)
+
+
+def _reply(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    """Check how the value is found: an LSQ1 answer and a script's output may be the value themselves."""
     if file.dialect == "lsq":
         if setting.reply is not None:
             yield Misfit(
@@ -130,40 +143,63 @@ def _text_setting(file: ProfileFile, setting: SettingSection, path: Path) -> Ite
         return
     yield from bad_pattern((*path, "reply"), setting.reply, ("value",))
     ack = (file.line and file.line.ack) or Line().ack
-    if setting.reply is None and "(?P<value>" not in ack:
+    if file.dialect == "line" and setting.reply is None and "(?P<value>" not in ack:
         yield Misfit(
             path, "no way to find the value: neither its own 'reply' nor line.ack has (?P<value>...)"
         )
 
 
-def _other_setting(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
-    if setting.reply is not None:
-        yield Misfit((*path, "reply"), f"dialect {file.dialect} has no 'reply' pattern", key=True)
-    if file.dialect != "modbus":
+def _own_readings(file: ProfileFile) -> Iterator[Misfit]:
+    """Check that the answers to `boot_read` and to the identity's question can be read."""
+    ack = (file.line and file.line.ack) or Line().ack
+    if file.dialect != "line" or "(?P<value>" in ack:
         return
-    if setting.read is not None:
-        yield Misfit((*path, "read"), "dialect modbus reads by 'table' and 'address'", key=True)
+    asked = [(("boot_read",), file.boot_read), (("identity", "read"), file.identity and file.identity.read)]
+    for path, text in asked:
+        if text is not None:
+            yield Misfit(path, "no way to find the value of the answer: line.ack has no (?P<value>...)")
+
+
+def _register_setting(setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    for key, instead in (("reply", "dialect modbus has no 'reply' pattern"), ("read", _READS_BY_ADDRESS)):
+        if getattr(setting, key) is not None:
+            yield Misfit((*path, key), instead, key=True)
     for key in ("table", "address"):
         if getattr(setting, key) is None:
             yield Misfit(path, f"'{key}' is missing")
 
 
+_READS_BY_ADDRESS = "dialect modbus reads by 'table' and 'address'"
+
+
 def _reads_change_nothing(file: ProfileFile) -> Iterator[Misfit]:
     """A read-back that pops or clears something would destroy the evidence that it looks for."""
-    changing = {
-        command.send: command.name
-        for command in file.commands
-        if command.send is not None and CLASS_OF[command.kind] is EffectClass.CUMULATIVE
-    }
+    changing = [command for command in file.commands if CLASS_OF[command.kind] is EffectClass.CUMULATIVE]
+    for path, text in _reads(file):
+        for command in changing:
+            types = {argument.name: argument.type for argument in command.args}
+            if may_give(_template(command), types, text):
+                message = f"reading with '{text}' changes the device: it is the command '{command.name}'"
+                yield Misfit(path, message)
+                break
+
+
+def _reads(file: ProfileFile) -> Iterator[tuple[Path, str]]:
     reads: list[tuple[Path, str | None]] = [(("boot_read",), file.boot_read)]
     reads += [(("settings", name, "read"), setting.read) for name, setting in file.settings.items()]
     if file.identity is not None:
         reads.append((("identity", "read"), file.identity.read))
-    for path, text in reads:
-        if text in changing:
-            yield Misfit(
-                path, f"reading with '{text}' changes the device: it is the command '{changing[text]}'"
-            )
+    for index, command in enumerate(file.commands):
+        if command.confirm is not None:
+            reads.append((("commands", index, "confirm", "read"), command.confirm.read))
+    yield from ((path, text) for path, text in reads if text is not None)
+
+
+def _template(command: CommandSection) -> str:
+    """Return what is sent; a script without a text of its own is told the words themselves."""
+    if command.send is not None:
+        return command.send
+    return " ".join([command.name, *(f"{{{argument.name}}}" for argument in command.args)])
 
 
 def _command_names(file: ProfileFile) -> Iterator[Misfit]:
@@ -198,6 +234,7 @@ _CHECKS: tuple[Callable[[ProfileFile], Iterator[Misfit]], ...] = (
     _line,
     _sequence,
     _settings,
+    _own_readings,
     _command_names,
     _reads_change_nothing,
 )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from devices import profile as model
 from devices.catalog import PolicyRefused, choose
 from devices.checks import misfits
+from devices.claims import contradictions
 from devices.kinds import CLASS_OF
 from devices.problems import FileProblem, FileProblems, UnknownProfile, did_you_mean
 from devices.registers import value_type
@@ -36,7 +37,8 @@ def load(path: Path) -> model.Profile:
     if problems:
         raise FileProblems(problems)
     profile = _profile(file, document)
-    refused = [
+    refused = [document.problem(each.path, each.message) for each in contradictions(profile)]
+    refused += [
         document.problem(("commands", index, "policy"), reason)
         for index, command in enumerate(profile.commands)
         if (reason := _refusal(profile, command)) is not None
@@ -133,7 +135,7 @@ def _profile(file: ProfileFile, document: Document) -> model.Profile:
         line=_line(file),
         sequence=model.Sequence(**dict(file.sequence)) if file.sequence else None,
         modbus=_modbus(file),
-        run=tuple(file.run),
+        run=_run(file, Path(document.path)),
         isolation=file.isolation,
         breaker_key=file.breaker_key,
         source=document.path,
@@ -160,6 +162,13 @@ def _modbus(file: ProfileFile) -> model.Modbus | None:
     if file.dialect != "modbus":
         return None
     return model.Modbus(**dict(file.modbus)) if file.modbus else model.Modbus()
+
+
+def _run(file: ProfileFile, path: Path) -> tuple[str, ...]:
+    """Return the words of `run`; a program named with ./ or ../ stands beside the profile, wherever we were started."""
+    if not file.run or not file.run[0].startswith(("./", "../")):
+        return tuple(file.run)
+    return (str(path.absolute().parent / file.run[0]), *file.run[1:])
 
 
 def _setting(name: str, section: SettingSection, file: ProfileFile) -> model.Setting:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from devices.backtracking import trouble
 from devices.expressions import RESERVED
 from devices.problems import did_you_mean
 from devices.source import Path
@@ -55,14 +56,16 @@ def bad_text(path: Path, text: str | None) -> list[Misfit]:
 
 
 def bad_pattern(path: Path, pattern: str | None, groups: Iterable[str] = ()) -> list[Misfit]:
-    """Refuse what is no regular expression, or lacks one of the named groups."""
+    """Refuse what is no regular expression, could search for ever, or lacks one of the named groups."""
     if pattern is None:
         return []
     try:
         compiled = re.compile(pattern)
+        endless = trouble(pattern)
     except (re.error, RecursionError, OverflowError) as error:
         return [Misfit(path, f"not a regular expression: {error}")]
-    return [
+    found = [] if endless is None else [Misfit(path, endless)]
+    return found + [
         Misfit(path, f"the pattern needs a group (?P<{group}>...)")
         for group in groups
         if group not in compiled.groupindex

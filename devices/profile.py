@@ -55,7 +55,8 @@ class Setting:
 
     `type` is int, decimal, bool, text or enum(a, b), the Modbus register types already mapped to these.
     `clamps`: False says that the value has no stop, None that nobody stated it. `other_writers`: readings
-    prove nothing about us.
+    prove nothing about us. `read` is the text that asks; the value is the group `value` of `reply`, else of the
+    line's ack, else all that a script prints.
     """
 
     name: str
@@ -170,7 +171,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How answers on a text line are told apart; regular expressions that must match the whole line."""
+    """How answers on a text line are told apart: regular expressions, searched in one line without its end.
+
+    The first that matches says what a line is: notice, boot, busy, nak, then ack or the pattern of the reading that
+    was asked for. `prompt` must match whole, since it has no end. `eol` ends a request. `echo`: our own line comes
+    back before the answer.
+    """
 
     eol: str = "\n"
     ack: str = r"^OK(?: (?P<value>.*))?$"
@@ -207,7 +213,12 @@ class Modbus:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One model of equipment; `source` is the file, `digest` the hex SHA-256 of its bytes."""
+    """One model of equipment; `source` is the file, `digest` the hex SHA-256 of its bytes.
+
+    `run`, for dialect exec: the program, an absolute path where the file names it relative to itself, and its
+    arguments, in which {device}, {url} and {command} stand for the device's name, its address, and the text to send
+    or to read with.
+    """
 
     name: str
     dialect: Dialect

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from devices.values import plain
+from devices.values import enum_values, plain
 
 WIDTH_MAX = 32
 
@@ -83,6 +83,30 @@ def check_field_type(field: Field, type_text: str) -> None:
     suits = {"": True, "d": type_text in ("int", "bool"), "f": type_text in ("int", "decimal")}
     if not suits.get(form, type_text == "int"):
         raise TemplateError(f"format '{field.spec}' of '{field.name}' does not suit type {type_text}")
+
+
+def may_give(text: str, types: Mapping[str, str], line: str) -> bool:
+    """Tell whether a template could give a line, for some arguments of these types; False where it is malformed.
+
+    An argument of type text counts only where it stands as written, or else it could give any line.
+    """
+    try:
+        parts = parse(text)
+    except TemplateError:
+        return False
+    pattern = "".join(
+        re.escape(part) if isinstance(part, str) else _value_pattern(part, types.get(part.name))
+        for part in parts
+    )
+    return re.fullmatch(pattern, line) is not None
+
+
+def _value_pattern(field: Field, type_text: str | None) -> str:
+    allowed = enum_values(type_text) if type_text is not None else None
+    if allowed is not None:
+        return f"(?:{'|'.join(map(re.escape, allowed))})"
+    written = {"int": "[+-]?[0-9A-Fa-f]+", "decimal": "[+-]?[0-9.]+", "bool": "(?:[01]|true|false)"}
+    return written.get(type_text or "", re.escape(f"{{{field.name}}}"))
 
 
 def render(text: str, values: Mapping[str, str]) -> str:

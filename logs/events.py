@@ -39,6 +39,8 @@ EventName = Literal[
     "connected",
     "session",
     "boot",
+    "notice",
+    "waiting",
     "note",
 ]
 
@@ -52,6 +54,7 @@ class Event:
 
     `ts` is UTC in ISO 8601 with milliseconds (`2026-11-29T22:48:03.120Z`, see `timestamp`); `seq` the number
     on the wire or, where the equipment has none, the agent's own; `cmd` the first word of what was sent;
+    `setting` the one that the operation changes, as its profile names it (unknown in older records);
     `attempt` the copy that was sent or answered (1 is the first); `text` the free words of the event;
     `elapsed_s` seconds since the copy left; `bytes` what was written or heard, as `logs.text.bytes_text`
     gives it; `route` the URL in use.
@@ -70,6 +73,7 @@ class Event:
     session: int | None = None
     seq: int | None = None
     cmd: str | None = None
+    setting: str | None = None
     attempt: int | None = None
     event: EventName
     text: str | None = None
@@ -97,7 +101,7 @@ class Event:
 _FIELDS: Final = tuple(field.name for field in fields(Event))
 _KEYS: Final = ("schema", *_FIELDS)
 _LIMITS: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("op", "run", "device", "agent", "policy", "cmd", "text", "route"), TEXT_MAX),
+    **dict.fromkeys(("op", "run", "device", "agent", "policy", "cmd", "setting", "text", "route"), TEXT_MAX),
     "bytes": BYTES_MAX,
 }
 _NUMBERS: Final[Mapping[str, tuple[type, ...]]] = {
@@ -178,6 +182,9 @@ _SHAPES: Final[Mapping[EventName, _Shape]] = {
     "connected": _Shape((), "connected", "{}"),
     "session": _Shape((), "session", "{}"),
     "boot": _Shape((), "boot", "{}"),
+    # An unsolicited line answers no command, so no number of ours may stand in front of it.
+    "notice": _Shape((), "notice", "notice: {}"),
+    "waiting": _Shape((), "waiting", "waiting {}"),
     "note": _Shape(("seq",), "note", "{}"),
 }
 

@@ -59,6 +59,7 @@ def read(
     device: str | None = None,
     seq: int | None = None,
     op: str | None = None,
+    setting: str | None = None,
     since: datetime | None = None,
     level: Level | None = None,
 ) -> Records:
@@ -70,7 +71,7 @@ def read(
     Raises:
         OSError: while iterating, if the file exists and cannot be read.
     """
-    return Records(_lines(path, wait=lambda: False), _Wanted(device, seq, op, _ts(since), level))
+    return Records(_lines(path, wait=lambda: False), _Wanted(device, seq, op, setting, _ts(since), level))
 
 
 def follow(
@@ -80,6 +81,7 @@ def follow(
     device: str | None = None,
     seq: int | None = None,
     op: str | None = None,
+    setting: str | None = None,
     since: datetime | None = None,
     level: Level | None = None,
 ) -> Records:
@@ -91,7 +93,7 @@ def follow(
     Raises:
         OSError: while iterating, if the file exists and cannot be read.
     """
-    return Records(_lines(path, wait), _Wanted(device, seq, op, _ts(since), level))
+    return Records(_lines(path, wait), _Wanted(device, seq, op, setting, _ts(since), level))
 
 
 def parse_since(text: str, now: datetime) -> datetime:
@@ -120,6 +122,7 @@ class _Wanted:
     device: str | None
     seq: int | None
     op: str | None
+    setting: str | None
     since: str | None
     level: Level | None
 
@@ -128,6 +131,7 @@ class _Wanted:
             self.device in (None, event.device)
             and self.seq in (None, event.seq)
             and self.op in (None, event.op)
+            and self.setting in (None, event.setting)
             and (self.since is None or self.since <= event.ts)
             and (self.level is None or LEVELS.index(self.level) <= LEVELS.index(event.level))
         )

@@ -1,8 +1,9 @@
 """What does `ackonce simulate` offer on the command line?
 
-`device` serves one simulated device with a ledger on a TCP port until it is told to stop. stdout carries
-where it listens and, at the end, the device's own counts; stderr one line per fault, execution and boot.
-Everything heavy is imported inside the command, because `ackonce` loads this file on every run.
+`device` serves one simulated device with a ledger, `proxy` stands in front of anything real; both until they
+are told to stop. stdout carries where they listen and, at the end, what they have counted; stderr one line per
+fault, execution and boot. Everything heavy is imported inside the commands, because `ackonce` loads this file
+on every run.
 """
 
 from pathlib import Path
@@ -10,22 +11,46 @@ from typing import Annotated
 
 import typer
 
-from simulator.fault_kinds import KINDS, MEANINGS, USUAL_S
+from simulator.fault_kinds import DEVICE, LSQ, TEXT
+from simulator.fault_terms import Vocabulary
+from simulator.proxy.faults import PROXY
 
 SECONDS_MAX = 31 * 86_400.0
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
-_EPILOG = "\n".join(
-    [
-        "A fault plan says what goes wrong with which message:\n",
-        "\b",
-        '  --faults "cmd 1: drop_ack; cmd 2-3: delay 0.8; any 5: cut; nop *: drop_request"',
-        '  --faults "seed 7: drop_ack 0.2, drop_request 0.1"    (each with this probability)',
-        f"\nMessages: {', '.join(KINDS)}, any. Faults (S: seconds):\n",
-        "\b",
-        *(f"  {fault + (' S' if fault in USUAL_S else ''):<18} {text}" for fault, text in MEANINGS.items()),
-    ]
+
+def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
+    """What a fault plan may say; the empty lines and marks keep the layout."""
+    return "\n".join(
+        [
+            "A fault plan says what goes wrong with which message:\n",
+            "\b",
+            *(f"  --faults {example}" for example in examples),
+            f"\n{notes} Faults:\n",
+            "\b",
+            *vocabulary.help_lines(),
+        ]
+    )
+
+
+def _only(one: Vocabulary, other: Vocabulary) -> str:
+    return ", ".join(name for name in one.faults if name not in other.faults)
+
+
+_DEVICE_EPILOG = _epilog(
+    DEVICE,
+    f"Messages: {', '.join(LSQ.kinds)} (plain text: {', '.join(TEXT.kinds)}), any. S: seconds. LSQ1 alone:"
+    f" {_only(LSQ, TEXT)}; plain text alone: {_only(TEXT, LSQ)}.",
+    '"cmd 1: drop_ack; cmd 2-3: delay 0.8; any 5: cut; nop *: drop_request"',
+    '"seed 7: drop_ack 0.2, cmd drop_request 0.1"    (each with this probability)',
+)
+_PROXY_EPILOG = _epilog(
+    PROXY,
+    "Messages: to (the device), from (the device), any; counted over all connections. S, GAP: seconds. N: bytes."
+    " HEX: bytes such as ff00.",
+    '"to 1: drop; from 2-3: delay 0.7; from *: dup"',
+    '"seed 7: from drop 0.2, to drop 0.05"    (each with this probability)',
 )
 
 
@@ -34,18 +59,50 @@ def simulate() -> None:
     """Stand-ins for equipment, with ledgers of what really happened."""
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=_DEVICE_EPILOG)
 def device(
     tcp: Annotated[
-        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.")
-    ] = "127.0.0.1:0",
-    profile: Annotated[str, typer.Option(metavar="NAME", help="Which machine.")] = "demo/controller",
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Where to listen; port 0: any free one.  [127.0.0.1:0]"),
+    ] = None,
+    pty: Annotated[bool, typer.Option("--pty", help="Be a serial port instead.")] = False,
+    link: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="A name for that port that stays the same.")
+    ] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="NAME", help="demo/controller (LSQ1) or demo/controller-line (plain text).")
+    ] = "demo/controller",
     serial: Annotated[str, typer.Option(metavar="TEXT", help="The serial that it reports.")] = "SIM-1",
-    model: Annotated[str, typer.Option(metavar="TEXT", help="The model that it reports.")] = "demo",
-    tier: Annotated[int, typer.Option(min=0, max=2, help="What it remembers across boots.")] = 1,
-    unit: Annotated[int, typer.Option(min=1, max=247, help="Its address.")] = 1,
+    model: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="LSQ1: the model that it reports.  [demo]")
+    ] = None,
+    tier: Annotated[
+        int | None, typer.Option(min=0, max=2, help="LSQ1: what it remembers across boots.  [1]")
+    ] = None,
+    unit: Annotated[int | None, typer.Option(min=1, max=247, help="LSQ1: its address.  [1]")] = None,
     faults: Annotated[str, typer.Option(metavar="PLAN", help="What goes wrong; see below.")] = "",
     seed: Annotated[int, typer.Option(help="Repeats the noise of junk and bit_flip.")] = 0,
+    echo: Annotated[bool, typer.Option("--echo", help="Everything comes back as it went in.")] = False,
+    slots: Annotated[
+        int | None, typer.Option(min=1, help="TCP: connections served at a time; more are ended at once.")
+    ] = None,
+    idle_close: Annotated[
+        float | None,
+        typer.Option(metavar="S", min=0.0, max=SECONDS_MAX, help="TCP: end a connection silent for so long."),
+    ] = None,
+    deaf: Annotated[
+        float,
+        typer.Option(
+            metavar="S", min=0.0, max=SECONDS_MAX, help="Ignore what comes in so soon after an opening."
+        ),
+    ] = 0.0,
+    greeting: Annotated[
+        str, typer.Option(metavar="TEXT", help="A line for everybody who opens a connection.")
+    ] = "",
+    opening_boots: Annotated[
+        bool,
+        typer.Option("--opening-boots", help="Opening a connection boots it, as DTR does to some boards."),
+    ] = False,
     ledger: Annotated[
         Path | None, typer.Option(metavar="FILE", help="One JSON line per effect, on the disk at once.")
     ] = None,
@@ -58,26 +115,85 @@ def device(
     json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but errors on stderr.")] = False,
 ) -> None:
-    """Serve one LSQ1 device on a TCP port.
+    """Serve one device on a TCP port, or as a serial port.
 
-    SIGINT and SIGTERM stop it; it then prints its own counts. SIGHUP reboots the device: connections, the
-    running command and whatever its tier does not keep are lost.
+    SIGINT and SIGTERM stop it; it then prints its own counts. SIGHUP reboots the device: the running command
+    and whatever it does not keep are lost, on TCP the connections too. With --pty, SIGUSR1 pulls the plug and
+    another one puts it back, at the same --link.
     """
     import secrets
     from functools import partial
 
     from simulator import report
-    from simulator.host import Setup, SimulateError, serve, switch_on
+    from simulator.habits import Habits
+    from simulator.host import serve
+    from simulator.setup import Setup, SimulateError, switch_on
 
     def observe(word: str, line: str) -> None:
         if not quiet:
             typer.echo(f"{word}: {report.plain(line)}", err=True)
 
-    setup = Setup(tcp, profile, serial, model, tier, unit, faults, seed, ledger, state, seconds)
+    said = f"{greeting}\r\n".encode() if greeting else b""
+    habits = Habits(slots, idle_close, deaf, said, opening_boots)
+    setup = Setup(
+        tcp, pty, link, profile, serial, model, tier, unit, faults, seed, echo, habits, ledger, state, seconds
+    )
     try:
         simulated = switch_on(setup, partial(secrets.randbits, 32), observe)
-        serve(setup, simulated, partial(report.announce, setup, as_json=json))
+        serve(setup, simulated, partial(report.announce, setup, simulated, as_json=json))
     except SimulateError as problem:
         report.complain(problem, as_json=json)
         raise typer.Exit(problem.code) from None
     report.show(simulated, as_json=json)
+
+
+@app.command(epilog=_PROXY_EPILOG)
+def proxy(
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="URL",
+            help="What it stands in front of: tcp://HOST:PORT or serial:PATH[?baud=9600&parity=E].",
+        ),
+    ],
+    listen: Annotated[
+        str, typer.Option(metavar="URL", help="tcp://HOST:PORT (port 0: any free one) or pty.")
+    ] = "tcp://127.0.0.1:0",
+    link: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="A name for the port of pty that stays the same.")
+    ] = None,
+    faults: Annotated[str, typer.Option(metavar="PLAN", help="What goes wrong; see below.")] = "",
+    frame: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="What one message is: raw (as it was read), line (to a line feed), zero (to a 0).",
+        ),
+    ] = "raw",
+    seconds: Annotated[
+        float | None, typer.Option("--for", min=0.0, max=SECONDS_MAX, help="Stop after so many seconds.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Every message on stderr, too.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but errors on stderr.")] = False,
+) -> None:
+    """Stand in front of real equipment and let messages go wrong on their way.
+
+    SIGINT and SIGTERM stop it; it then prints what it has counted.
+    """
+    from simulator import report
+    from simulator.proxy.order import Order, serve_order
+    from simulator.setup import SimulateError
+
+    def observe(word: str, line: str, data: bytes) -> None:
+        if word in PROXY.kinds:
+            if verbose:
+                typer.echo(f"{line}: {report.plain(data.decode('latin-1'))}", err=True)
+        elif not quiet:
+            typer.echo(f"{word}: {report.plain(line)}", err=True)
+
+    try:
+        serve_order(Order(listen, link, to, faults, frame, seconds), observe, as_json=json)
+    except SimulateError as problem:
+        report.complain(problem, as_json=json)
+        raise typer.Exit(problem.code) from None

@@ -4,13 +4,15 @@
 out of the `sink` it was made with, and `hang_up` is called when the device ends the connection.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from protocol.native.frame import Frame, digest
+from simulator.cutter import Cutter
 from simulator.delivery import Outbox
 
-# Longer than any frame; input without a zero is handed on in pieces of this size.
+# Longer than any request; input without an end is handed on in pieces of this size.
 _PIECE_MAX = 1024
 
 
@@ -37,6 +39,21 @@ class Copy:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class TextCopy:
+    """One line that a text device was asked, faults on the way notwithstanding.
+
+    Attributes:
+        conn: Number of the connection, from 1.
+        text: The line without its end; bytes that are not UTF-8 are replaced.
+        at_s: When it came, in seconds on the simulator's clock.
+    """
+
+    conn: int
+    text: str
+    at_s: float
+
+
 def copy_of(conn: "Conn", frame: Frame, data: bytes) -> Copy:
     """The copy in a CMD frame, which came as `data`."""
     return Copy(
@@ -59,30 +76,48 @@ class Conn:
         sink: Callable[[bytes], None],
         hang_up: Callable[[], None],
         arrived: Callable[["Conn", bytes | None], None],
+        *,
+        ends: bytes,
+        echo: bool = False,
     ) -> None:
-        """Made by `SimulatedDevice.connect`; `arrived` takes one block, or None for the end."""
+        """Made by a device's `connect`.
+
+        Args:
+            number: From 1.
+            sink: Takes the device's bytes.
+            hang_up: Hears that the device ended the connection.
+            arrived: Takes one block up to and with its end, or a piece of an endless one, or None for the end
+                of the connection.
+            ends: Each of these bytes ends a block.
+            echo: Everything comes back as it went in.
+        """
         self.number = number
         self.outbox = Outbox(sink)
         self.hung_up = False
         self._hang_up = hang_up
         self._arrived = arrived
-        self._block = bytearray()
+        self._cutter = Cutter(ends, _PIECE_MAX)
+        self._echo = echo
+        self._deaf_until_s = 0.0
+        self._idle: asyncio.TimerHandle | None = None
+        self._idle_s = 0.0
+        self._on_idle: Callable[[], None] | None = None
 
     def feed(self, data: bytes) -> None:
         """Bytes from the peer, in any pieces."""
-        *whole, rest = data.split(b"\0")
-        for part in whole:
-            block = bytes(self._block) + part + b"\0"
-            self._block.clear()
+        if self.hung_up:
+            return
+        self._awake()
+        if self._deaf_until_s and asyncio.get_running_loop().time() < self._deaf_until_s:
+            return
+        if self._echo:
+            self.outbox.send(data)
+        for block in self._cutter.feed(data):
             self._arrived(self, block)
-        self._block += rest
-        if len(self._block) > _PIECE_MAX:
-            piece = bytes(self._block)
-            self._block.clear()
-            self._arrived(self, piece)
 
     def closed(self) -> None:
         """The peer is gone; what it sent before still counts. May be called again, and after a hang-up."""
+        self._sleep()
         self.outbox.close()
         self._arrived(self, None)
 
@@ -90,5 +125,35 @@ class Conn:
         """The device ends the connection: nothing more goes out, nothing that still comes in is heard."""
         if not self.hung_up:
             self.hung_up = True
+            self._sleep()
             self.outbox.close()
             self._hang_up()
+
+    def refuse(self) -> None:
+        """The device has no room for this connection: nothing is heard, and it ends at once."""
+        self.hung_up = True
+        self.outbox.close()
+        asyncio.get_running_loop().call_soon(self._hang_up)
+
+    def deafen(self, seconds: float) -> None:
+        """Ignore what comes in during the next seconds."""
+        self._deaf_until_s = asyncio.get_running_loop().time() + seconds
+
+    def end_when_idle(self, seconds: float, on_idle: Callable[[], None]) -> None:
+        """Call `on_idle` once nothing has come in for so many seconds."""
+        self._idle_s, self._on_idle = seconds, on_idle
+        self._awake()
+
+    def forget(self) -> None:
+        """The device lost what had come in of an unfinished request."""
+        self._cutter.rest()
+
+    def _awake(self) -> None:
+        self._sleep()
+        if self._on_idle is not None:
+            self._idle = asyncio.get_running_loop().call_later(self._idle_s, self._on_idle)
+
+    def _sleep(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None

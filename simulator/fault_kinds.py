@@ -1,16 +1,14 @@
 """Which things can go wrong in one exchange between an agent and a device?
 
-The vocabulary of fault plans (`simulator/faults.py`), of the device that suffers them and of the command's
+The vocabulary of devices' fault plans (`faults.py`), of the devices that suffer them and of the command's
 help. Faults of one message happen in the order of `Fault`: on the way in, in the device, on the way back.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-KINDS = ("hello", "open", "cmd", "read", "nop", "query", "close")
-SECONDS_MAX = 3600.0
+from simulator.fault_terms import Entry, Parameter, Vocabulary
 
 
 class Fault(StrEnum):
@@ -26,78 +24,107 @@ class Fault(StrEnum):
     REBOOT_AFTER = "reboot_after"
     BUSY = "busy"
     REFUSE = "refuse"
+    IGNORE = "ignore"
+    APPLY_LATE = "apply_late"
+    REVERT = "revert"
+    OTHER_WRITER = "other_writer"
+    DRIFT = "drift"
+    NAK_AFTER_EFFECT = "nak_after_effect"
     LONG_REPLY = "long_reply"
     INDETERMINATE = "indeterminate"
     CUT = "cut"
     DROP_ACK = "drop_ack"
     DELAY = "delay"
+    HOLD = "hold"
     DUPLICATE = "duplicate"
     BIT_FLIP = "bit_flip"
     TRUNCATE = "truncate"
     JUNK = "junk"
     ECHO = "echo"
+    NOTICE = "notice"
     STALE_REPLY = "stale_reply"
     FOREIGN = "foreign"
+    WRONG_UNIT = "wrong_unit"
     SPLIT = "split"
     TRICKLE = "trickle"
 
 
-MEANINGS: Mapping[Fault, str] = MappingProxyType(
+def _after(meaning: str, usual_s: float) -> Entry:
+    return Entry(meaning, (Parameter("S", usual_s),))
+
+
+FAULTS: Mapping[str, Entry] = MappingProxyType(
     {
-        Fault.DROP_REQUEST: "the request never arrives",
-        Fault.LATE_REQUEST: "this copy arrives S seconds later, overtaken by what follows it",
-        Fault.DUPLICATE_REQUEST: "the request arrives twice in a row",
-        Fault.CUT_BEFORE: "the connection ends and the request is lost with it",
-        Fault.FREEZE: "the device hangs for S seconds, then works off what has piled up, this request first",
-        Fault.REBOOT_BEFORE: "the device boots after it took the request, before any effect",
-        Fault.REBOOT_INSIDE: "the device boots after the effect, before it is recorded as done"
-        " (where both are one write: neither happened)",
-        Fault.REBOOT_AFTER: "the device boots after effect and record, before the ack",
-        Fault.BUSY: "the execution takes S seconds, with the effect at its end",
-        Fault.REFUSE: "the device refuses the command, without an effect",
-        Fault.LONG_REPLY: "the answer is longer than the device can keep",
-        Fault.INDETERMINATE: "the effect takes place, but the watchdog ends the command as indeterminate",
-        Fault.CUT: "the connection ends instead of the ack",
-        Fault.DROP_ACK: "the ack is lost",
-        Fault.DELAY: "the ack comes S seconds later",
-        Fault.DUPLICATE: "the ack comes twice",
-        Fault.BIT_FLIP: "one bit of the ack is wrong",
-        Fault.TRUNCATE: "the second half of the ack is missing",
-        Fault.JUNK: "noise before and after the ack",
-        Fault.ECHO: "the request's own bytes come back before the ack",
-        Fault.STALE_REPLY: "the answer before this one comes again, before the ack",
-        Fault.FOREIGN: "answers of another unit and of another session come before the ack",
-        Fault.SPLIT: "the ack arrives byte by byte",
-        Fault.TRICKLE: "the ack arrives one byte every S seconds",
+        Fault.DROP_REQUEST: Entry("the request never arrives"),
+        Fault.LATE_REQUEST: _after("this copy arrives S seconds later, overtaken by what follows it", 1.5),
+        Fault.DUPLICATE_REQUEST: Entry("the request arrives twice in a row"),
+        Fault.CUT_BEFORE: Entry(
+            "the connection ends (a pty: the plug is pulled) and the request is lost with it"
+        ),
+        Fault.FREEZE: _after(
+            "the device hangs for S seconds, then works off what has piled up, this request first", 2.0
+        ),
+        Fault.REBOOT_BEFORE: Entry("the device boots after it took the request, before any effect"),
+        Fault.REBOOT_INSIDE: Entry(
+            "the device boots after the effect, before it is recorded as done"
+            " (where both are one write: neither happened)"
+        ),
+        Fault.REBOOT_AFTER: Entry("the device boots after effect and record, before the ack"),
+        Fault.BUSY: _after("the execution takes S seconds, with the effect at its end", 0.5),
+        Fault.REFUSE: Entry("the device refuses the command, without an effect"),
+        Fault.IGNORE: Entry("the device acks the command, without an effect"),
+        Fault.APPLY_LATE: _after("the ack comes at once, the effect S seconds later", 1.5),
+        Fault.REVERT: _after("what the command changed is put back S seconds after the effect", 1.5),
+        Fault.OTHER_WRITER: Entry("somebody else changes the same value right after the effect"),
+        Fault.DRIFT: Entry("the value moves by itself just before it is read"),
+        Fault.NAK_AFTER_EFFECT: Entry("the effect takes place, but the answer refuses the command"),
+        Fault.LONG_REPLY: Entry("the answer is longer than the device can keep"),
+        Fault.INDETERMINATE: Entry(
+            "the effect takes place, but the watchdog ends the command as indeterminate"
+        ),
+        Fault.CUT: Entry("the connection ends instead of the ack (a pty: the plug is pulled)"),
+        Fault.DROP_ACK: Entry("the ack is lost"),
+        Fault.DELAY: _after("the ack comes S seconds later", 1.5),
+        Fault.HOLD: _after(
+            "the ack comes glued in front of the answer to the next command, at the latest S seconds later",
+            3.0,
+        ),
+        Fault.DUPLICATE: Entry("the ack comes twice"),
+        Fault.BIT_FLIP: Entry("one bit of the ack is wrong"),
+        Fault.TRUNCATE: Entry("the second half of the ack is missing"),
+        Fault.JUNK: Entry("noise before and after the ack"),
+        Fault.ECHO: Entry("the request's own bytes come back before the ack"),
+        Fault.NOTICE: Entry("a line that nobody asked for comes before the ack"),
+        Fault.STALE_REPLY: Entry("the answer before this one comes again, before the ack"),
+        Fault.FOREIGN: Entry("answers to somebody else's requests come before the ack"),
+        Fault.WRONG_UNIT: Entry("the ack carries the address of another unit"),
+        Fault.SPLIT: Entry("the ack arrives byte by byte"),
+        Fault.TRICKLE: _after("the ack arrives one byte every S seconds", 0.02),
     }
 )
-
-# Faults that take time, with the seconds a `seed` clause uses when none are given.
-USUAL_S: Mapping[Fault, float] = MappingProxyType(
-    {Fault.LATE_REQUEST: 1.5, Fault.FREEZE: 2.0, Fault.BUSY: 0.5, Fault.DELAY: 1.5, Fault.TRICKLE: 0.02}
-)
-OF_EXECUTIONS = frozenset({Fault.BUSY, Fault.REFUSE, Fault.LONG_REPLY, Fault.INDETERMINATE})
 REBOOTS = frozenset({Fault.REBOOT_BEFORE, Fault.REBOOT_INSIDE, Fault.REBOOT_AFTER})
 
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """What goes wrong with one message; the seconds are 0 for faults that take none."""
-
-    armed: Mapping[Fault, float]
-
-    def __contains__(self, fault: Fault) -> bool:
-        return fault in self.armed
-
-    def __bool__(self) -> bool:
-        return bool(self.armed)
-
-    def __str__(self) -> str:
-        return ", ".join(f"{fault} {s:g}" if fault in USUAL_S else fault for fault, s in self.armed.items())
-
-    def seconds(self, fault: Fault) -> float:
-        """Seconds of a fault; 0 where it is not armed."""
-        return self.armed.get(fault, 0.0)
+_OF_COMMANDS = (
+    Fault.BUSY,
+    Fault.REFUSE,
+    Fault.IGNORE,
+    Fault.APPLY_LATE,
+    Fault.REVERT,
+    Fault.OTHER_WRITER,
+    Fault.NAK_AFTER_EFFECT,
+    Fault.LONG_REPLY,
+    Fault.INDETERMINATE,
+)
+ONLY: Mapping[str, str] = MappingProxyType(
+    {**{str(fault): "cmd" for fault in _OF_COMMANDS}, str(Fault.DRIFT): "read"}
+)
 
 
-NO_FAULTS = Faults(MappingProxyType({}))
+def _vocabulary(kinds: tuple[str, ...], without: frozenset[Fault] = frozenset()) -> Vocabulary:
+    return Vocabulary(kinds, {name: entry for name, entry in FAULTS.items() if name not in without}, ONLY)
+
+
+_KINDS = ("hello", "open", "cmd", "read", "nop", "query", "close")
+LSQ = _vocabulary(_KINDS, frozenset({Fault.NOTICE}))
+TEXT = _vocabulary(("cmd", "read"), frozenset({Fault.LONG_REPLY, Fault.INDETERMINATE, Fault.WRONG_UNIT}))
+DEVICE = _vocabulary(_KINDS)

@@ -1,16 +1,16 @@
 """What goes wrong, with which message, and when? A fault plan says it, readably and always the same way.
 
     cmd 1: drop_ack; cmd 2-3: delay 0.8; any 5: cut; nop *: drop_request
-    seed 7: drop_ack 0.2, drop_request 0.1, delay 0.05 1.5
+    seed 7: drop_ack 0.2, drop_request 0.1, cmd delay 0.05 1.5
 
-1. A clause names a kind of message (`hello open cmd read nop query close`, or `any`), which ones of that
-   kind (the K-th as they reach the device, repeats included: `3`, `2-4`, or `*` for all) and the faults of
-   that exchange.
-2. Faults that take time are followed by seconds: `delay 0.8`.
-3. A `seed` clause draws each of its faults for every message with the probability that follows it, then the
-   seconds where the usual ones do not suit. The same seed gives the same faults for the same run of messages.
+1. A clause names a kind of message (`any`, or one of the vocabulary: `cmd`, `read`), which ones of that kind
+   (the K-th as they come, repeats included: `3`, `2-4`, or `*` for all) and the faults of that message.
+2. Some faults are followed by values: `delay 0.8`, `junk ff00`.
+3. A `seed` clause draws each of its faults for every message, or for those of the kind named in front of it,
+   with the probability that follows it; then come the values, where the usual ones do not suit. The same seed
+   gives the same faults for the same run of messages.
 4. Clauses add up. Counting goes on across connections and boots.
-5. Faults of an execution (`busy`, `refuse`, `long_reply`, `indeterminate`) concern commands only.
+5. Faults that concern one kind alone (`busy`: commands) never strike another.
 
 Pure: no clock, no bytes, no device. `parse` makes a plan, `FaultPlan.next` asks it about one message.
 """
@@ -23,19 +23,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from simulator.fault_kinds import KINDS, NO_FAULTS, OF_EXECUTIONS, SECONDS_MAX, USUAL_S, Fault, Faults
-
-__all__ = [
-    "NO_FAULTS",
-    "Chance",
-    "Fault",
-    "FaultPlan",
-    "FaultTextError",
-    "Faults",
-    "Lottery",
-    "Rule",
-    "parse",
-]
+from simulator.fault_kinds import DEVICE
+from simulator.fault_terms import BYTES_MAX, SECONDS_MAX, Faults, Parameter, Value, Vocabulary
 
 TEXT_MAX = 10_000
 _DIGITS_MAX = 9
@@ -57,16 +46,17 @@ class Rule:
     kind: str
     first: int
     last: int | None
-    armed: Mapping[Fault, float]
+    armed: Mapping[str, tuple[Value, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """A fault that strikes each message with `probability` (0 to 1)."""
+    """A fault that strikes each message of a kind (or `any`) with `probability` (0 to 1)."""
 
-    fault: Fault
+    kind: str
+    fault: str
     probability: float
-    seconds: float
+    values: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +68,24 @@ class Lottery:
 
 
 class FaultPlan:
-    """The faults of one device, message by message; remembers how many messages of each kind there were."""
+    """The faults of one run, message by message; remembers how many messages of each kind there were."""
 
-    def __init__(self, rules: Sequence[Rule] = (), lotteries: Sequence[Lottery] = ()) -> None:
+    def __init__(
+        self,
+        rules: Sequence[Rule] = (),
+        lotteries: Sequence[Lottery] = (),
+        only: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """`only` are the faults that concern one kind of message alone."""
         self._rules = tuple(rules)
         self._lotteries = tuple((lottery, random.Random(lottery.seed)) for lottery in lotteries)
+        self._only = only
         self._seen: Counter[str] = Counter()
 
     def next(self, kind: str) -> Faults:
-        """Count one message of a kind (see KINDS) and say what goes wrong with it."""
+        """Count one message of a kind and say what goes wrong with it."""
         self._seen.update((kind, "any"))
-        armed: dict[Fault, float] = {}
+        armed: dict[str, tuple[Value, ...]] = {}
         for rule in self._rules:
             if rule.kind in (kind, "any"):
                 k = self._seen[rule.kind]
@@ -97,27 +94,31 @@ class FaultPlan:
         for lottery, rng in self._lotteries:
             for chance in lottery.chances:
                 # Drawn for every message, so that one fault's luck never shifts another's.
-                if rng.random() < chance.probability:
-                    armed[chance.fault] = chance.seconds
-        if kind != "cmd":
-            armed = {fault: s for fault, s in armed.items() if fault not in OF_EXECUTIONS}
+                if rng.random() < chance.probability and chance.kind in (kind, "any"):
+                    armed[chance.fault] = chance.values
+        armed = {fault: values for fault, values in armed.items() if self._only.get(fault, kind) == kind}
         return Faults(MappingProxyType(armed))
 
 
-def parse(text: str) -> FaultPlan:
+def parse(text: str, vocabulary: Vocabulary = DEVICE) -> FaultPlan:
     """Make a plan from its text (syntax at the head of the file); the empty text plans no faults.
+
+    Args:
+        text: At most TEXT_MAX characters.
+        vocabulary: Which kinds and faults there are; by default those of devices of every tongue.
 
     Raises:
         FaultTextError: The text cannot be read; names the column and, where it can, what was meant.
     """
     if len(text) > TEXT_MAX:
         raise FaultTextError(f"a fault plan has at most {TEXT_MAX} characters", TEXT_MAX + 1)
-    return _Parser(text).plan()
+    return _Parser(text, vocabulary).plan()
 
 
-_TOKEN = re.compile(
-    r"\s*(?:(?P<word>[A-Za-z_]+)|(?P<number>[0-9]+(?:\.[0-9]+)?)|(?P<mark>[:;,*-])|(?P<end>$))"
-)
+_TOKEN = re.compile(r"\s*(?:(?P<word>[A-Za-z0-9_.]+)|(?P<mark>[:;,*-])|(?P<end>$))")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_WHOLE = re.compile(r"[0-9]+")
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +131,11 @@ class _Token:
 class _Parser:
     """One pass from left to right; every complaint is about the token in front."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, vocabulary: Vocabulary) -> None:
         self._tokens = _tokens(text)
         self._at = 0
+        self._vocabulary = vocabulary
+        self._kinds = (*vocabulary.kinds, "any")
 
     def plan(self) -> FaultPlan:
         rules: list[Rule] = []
@@ -144,19 +147,19 @@ class _Parser:
                 rules.append(self._rule())
             if self._front.kind != "end":
                 self._mark(";", "faults are separated by ',' and clauses by ';'")
-        return FaultPlan(rules, lotteries)
+        return FaultPlan(rules, lotteries, self._vocabulary.only)
 
     def _rule(self) -> Rule:
-        kind = self._one_of((*KINDS, "any", "seed"), "a kind of message")
+        kind = self._one_of((*self._kinds, "seed"), "a kind of message")
         first, last = self._which()
         self._mark(":", "a ':' stands between the message and its faults")
-        armed: dict[Fault, float] = {}
+        armed: dict[str, tuple[Value, ...]] = {}
         while True:
-            token = self._front
-            fault = Fault(self._one_of(tuple(Fault), "a fault"))
-            if fault in OF_EXECUTIONS and kind not in ("cmd", "any"):
-                raise FaultTextError(f"{fault} concerns commands, not {kind}", token.column)
-            armed[fault] = self._seconds(fault)
+            fault = self._fault(kind)
+            armed[fault] = tuple(
+                self._value(fault, parameter) for parameter in self._vocabulary.faults[fault].parameters
+            )
+            self._nothing_more(fault)
             if not self._skip(","):
                 return Rule(kind, first, last, MappingProxyType(armed))
 
@@ -166,10 +169,15 @@ class _Parser:
         self._mark(":", "a ':' stands between the seed and its faults")
         chances: list[Chance] = []
         while True:
-            fault = Fault(self._one_of(tuple(Fault), "a fault"))
+            kind = self._take().text if self._front.text in self._kinds else "any"
+            fault = self._fault(kind)
             probability = self._number(f"the probability of {fault}, 0 to 1,", 1.0)
-            given = self._front.kind == "number" or fault not in USUAL_S
-            chances.append(Chance(fault, probability, self._seconds(fault) if given else USUAL_S[fault]))
+            parameters = self._vocabulary.faults[fault].parameters
+            values = tuple(parameter.usual for parameter in parameters)
+            if self._front.kind == "word":
+                values = tuple(self._value(fault, parameter) for parameter in parameters)
+            self._nothing_more(fault)
+            chances.append(Chance(kind, fault, probability, values))
             if not self._skip(","):
                 return Lottery(seed, tuple(chances))
 
@@ -184,12 +192,32 @@ class _Parser:
             raise FaultTextError("messages are counted from 1 upwards", token.column)
         return first, last
 
-    def _seconds(self, fault: Fault) -> float:
-        if fault in USUAL_S:
-            return self._number(f"the seconds of {fault}, as in '{fault} {USUAL_S[fault]:g}',", SECONDS_MAX)
-        if self._front.kind == "number":
-            raise FaultTextError(f"{fault} takes no seconds", self._front.column)
-        return 0.0
+    def _fault(self, kind: str) -> str:
+        token = self._front
+        fault = self._one_of(tuple(self._vocabulary.faults), "a fault")
+        concerns = self._vocabulary.only.get(fault, kind)
+        if kind not in (concerns, "any"):
+            raise FaultTextError(f"{fault} concerns {concerns} messages, not {kind}", token.column)
+        return fault
+
+    def _value(self, fault: str, parameter: Parameter) -> Value:
+        match parameter.usual:
+            case bytes() as usual:
+                return self._bytes(f"the bytes of {fault}, as in '{fault} {usual.hex()}',")
+            case int() as usual:
+                token = self._front
+                number = self._whole(f"the bytes of {fault}, as in '{fault} {usual}',")
+                if number < 1:
+                    raise FaultTextError(f"{fault} counts bytes from 1", token.column)
+                return number
+            case usual:
+                return self._number(f"the seconds of {fault}, as in '{fault} {usual:g}',", SECONDS_MAX)
+
+    def _nothing_more(self, fault: str) -> None:
+        if self._front.kind == "word" and _NUMBER.fullmatch(self._front.text):
+            parameters = self._vocabulary.faults[fault].parameters
+            takes = " ".join(parameter.sign for parameter in parameters) or "no value"
+            raise FaultTextError(f"{fault} takes {takes}", self._front.column)
 
     @property
     def _front(self) -> _Token:
@@ -211,7 +239,7 @@ class _Parser:
 
     def _number(self, what: str, most: float) -> float:
         token = self._front
-        if token.kind != "number":
+        if not _NUMBER.fullmatch(token.text):
             raise FaultTextError(f"{what} is missing before {_shown(token)}", token.column)
         if float(token.text) > most:
             raise FaultTextError(f"{what} is at most {most:g}", token.column)
@@ -219,11 +247,19 @@ class _Parser:
 
     def _whole(self, what: str) -> int:
         token = self._front
-        if not token.text.isdecimal():
+        if not _WHOLE.fullmatch(token.text):
             raise FaultTextError(f"{what} is missing before {_shown(token)}", token.column)
         if len(token.text) > _DIGITS_MAX:
             raise FaultTextError(f"{_shown(token)} is more than {_DIGITS_MAX} digits", token.column)
         return int(self._take().text)
+
+    def _bytes(self, what: str) -> bytes:
+        token = self._front
+        if not _HEX.fullmatch(token.text):
+            raise FaultTextError(f"{what} are missing before {_shown(token)}", token.column)
+        if len(token.text) > 2 * BYTES_MAX:
+            raise FaultTextError(f"{what} are at most {BYTES_MAX}", token.column)
+        return bytes.fromhex(self._take().text)
 
     def _one_of(self, names: Sequence[str], what: str) -> str:
         token = self._front

@@ -36,6 +36,10 @@ class Inbox:
         self._go_on()
         return True
 
+    def put_next(self, step: Step) -> None:
+        """Take a step before all that wait, to be called in a step."""
+        self._steps.appendleft(step)
+
     def freeze(self, seconds: float, first: Step) -> None:
         """Hang, to be called in a step; `first` comes before all others afterwards."""
         self._steps.appendleft(first)

@@ -7,9 +7,10 @@
 """
 
 import asyncio
+from typing import Any
 
+from simulator.base_device import BaseDevice
 from simulator.conn import Conn
-from simulator.device import SimulatedDevice
 
 CONNECTIONS_MAX = 16
 
@@ -37,7 +38,7 @@ class _Connections:
 class _Line(asyncio.Protocol):
     """One TCP connection to the device."""
 
-    def __init__(self, device: SimulatedDevice, connections: _Connections) -> None:
+    def __init__(self, device: BaseDevice[Any], connections: _Connections) -> None:
         self._device = device
         self._connections = connections
         self._transport: asyncio.Transport | None = None
@@ -73,7 +74,7 @@ class _Line(asyncio.Protocol):
             self._transport.close()
 
 
-async def serve_tcp(device: SimulatedDevice, host: str, port: int) -> asyncio.Server:
+async def serve_tcp(device: BaseDevice[Any], host: str, port: int) -> asyncio.Server:
     """Serve `device` on HOST:PORT (port 0: any free one) on the running loop until the server is closed.
 
     Raises:
@@ -81,3 +82,9 @@ async def serve_tcp(device: SimulatedDevice, host: str, port: int) -> asyncio.Se
     """
     connections = _Connections()
     return await asyncio.get_running_loop().create_server(lambda: _Line(device, connections), host, port)
+
+
+def url_of(server: asyncio.Server) -> str:
+    """Where a server listens: `tcp://HOST:PORT`."""
+    name, port = server.sockets[0].getsockname()[:2]
+    return f"tcp://[{name}]:{port}" if ":" in name else f"tcp://{name}:{port}"

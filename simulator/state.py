@@ -23,9 +23,9 @@ from simulator.ledger import Execution, execution_of
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """Everything that survives: protocol memory, durable values by name, the last effect if there was one."""
+    """Everything that survives: protocol memory (None: no LSQ1), durable values by name, the last effect."""
 
-    memory: Memory
+    memory: Memory | None
     values: Mapping[str, int]
     last: Execution | None
 
@@ -75,20 +75,24 @@ class StateFile:
 def _saved(data: Mapping[str, object]) -> Saved:
     """Raises ValueError, TypeError or KeyError where the data has another shape."""
     fields = _mapping(data)
-    memory = _mapping(fields["memory"])
-    slot, record, last = memory["slot"], memory["record"], fields["last"]
+    memory, last = fields["memory"], fields["last"]
     return Saved(
-        memory=Memory(
-            tier=_whole(memory["tier"]),
-            boots=None if memory["boots"] is None else _whole(memory["boots"]),
-            epoch=_whole(memory["epoch"]),
-            session=_whole(memory["session"]),
-            last=_whole(memory["last"]),
-            slot=None if slot is None else _slot(_mapping(slot)),
-            record=None if record is None else _record(_mapping(record)),
-        ),
+        memory=None if memory is None else _memory(_mapping(memory)),
         values={name: _whole(number) for name, number in _mapping(fields["values"]).items()},
         last=None if last is None else execution_of(last),
+    )
+
+
+def _memory(data: Mapping[str, object]) -> Memory:
+    slot, record = data["slot"], data["record"]
+    return Memory(
+        tier=_whole(data["tier"]),
+        boots=None if data["boots"] is None else _whole(data["boots"]),
+        epoch=_whole(data["epoch"]),
+        session=_whole(data["session"]),
+        last=_whole(data["last"]),
+        slot=None if slot is None else _slot(_mapping(slot)),
+        record=None if record is None else _record(_mapping(record)),
     )
 
 

@@ -102,21 +102,23 @@ _GET_COLUMNS = ("device", "setting", "value", "unit")
 async def _get_all(
     common: Common, service: "Service", chosen: list["Chosen"], names: list[str]
 ) -> list[Exit]:
-    from agent.links.link import Unreachable
+    from agent.links.link import PortHeld, Unreachable
     from agent.registry import WrongDevice
+    from agent.station import ReadAnswer
     from devices.values import normalise
 
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
     for each in chosen:
         wanted = [each.profile.settings[name] for name in names]
-        reached = True
+        reached, held = True, False
         try:
-            answers = await service.get(each.target, [setting.read or "" for setting in wanted])
+            answers = await service.get(each.target, wanted)
         except (Unreachable, WrongDevice) as problem:
             output.say(f"ackonce: {each.device.name}: nothing was read: {problem}")
-            answers, reached = [None] * len(wanted), False
-        for setting, raw in zip(wanted, answers, strict=True):
+            answers, reached = [ReadAnswer(None)] * len(wanted), False
+            held = isinstance(problem, PortHeld) and problem.ours
+        for setting, (raw, said) in zip(wanted, answers, strict=True):
             value = None
             if raw is not None:
                 try:
@@ -126,9 +128,9 @@ async def _get_all(
                         f"ackonce: {each.device.name}: {setting.name}: the device answered {raw!r}: {problem}"
                     )
             elif reached:
-                output.say(f"ackonce: {each.device.name}: {setting.name}: no answer")
+                output.say(f"ackonce: {each.device.name}: {setting.name}: {said or 'no answer'}")
             if value is None:
-                codes.append(Exit.NOT_SENT)
+                codes.append(Exit.HELD if held else Exit.NOT_SENT)
             rows.append((each.device.name, setting.name, value, setting.unit))
     if common.json:
         for row in rows:
@@ -171,7 +173,7 @@ _PROBE_COLUMNS = ("device", "state", "serial", "model", "firmware", "tier", "epo
 async def _probe_all(
     common: Common, service: "Service", chosen: list["Chosen"], reason: str | None
 ) -> list[Exit]:
-    from agent.links.link import Unreachable
+    from agent.links.link import PortHeld, Unreachable
     from agent.registry import WrongDevice
     from agent.store.database import Refused
 
@@ -186,8 +188,8 @@ async def _probe_all(
                 await service.take_over(each.target, reason)
                 state = "taken over"
             found = await service.probe(each.target)
-            if found.problem is not None:
-                state, message, code = "wrong device", found.problem, Exit.NOT_SENT
+        except PortHeld as problem:
+            state, message, code = "held", str(problem), Exit.HELD if problem.ours else Exit.NOT_SENT
         except Unreachable as problem:
             state, message, code = "unreachable", str(problem), Exit.NOT_SENT
         except WrongDevice as problem:
@@ -207,16 +209,6 @@ async def _probe_all(
 def _probe_row(name: str, state: str, found: "Probe | None", message: str | None) -> tuple[object, ...]:
     if found is None:
         return (name, state, None, None, None, None, None, None, message)
-    hello = found.hello
     round_trip = f"{found.round_trip_s * 1000:.1f} ms"
-    return (
-        name,
-        state,
-        hello.serial,
-        hello.model,
-        hello.firmware,
-        hello.nv_tier,
-        hello.epoch,
-        round_trip,
-        message,
-    )
+    who = found.identity
+    return (name, state, who.serial, who.model, who.firmware, who.tier, who.epoch, round_trip, message)

@@ -6,6 +6,7 @@ import typer
 
 from agent.cli import exit_codes, output
 from agent.cli.exit_codes import Exit
+from agent.cli.operations import find_operation
 from agent.cli.options import Common, command
 from devices.problems import UsageProblem
 
@@ -71,7 +72,7 @@ def show(common: Common, op: Op) -> None:
     from logs.events import human
 
     async def work(service: "Service") -> tuple["Entry", list[str]]:
-        entry = _find(service, op)
+        entry = find_operation(service, op)
         narrator = Narrator(entry.operation, service.holder.agent)
         lines = []
         for _, fact, utc in service.journal.story(entry.operation.op):
@@ -121,7 +122,7 @@ def check(
     settings = settings_of(common)
 
     async def work(service: "Service") -> tuple["Entry", "Result"]:
-        entry = _find(service, op)
+        entry = find_operation(service, op)
         if entry.result is not None and entry.result.outcome is not Outcome.IN_DOUBT:
             return entry, entry.result
         return entry, await service.check(_chosen(settings, entry, profile).target, entry)
@@ -168,7 +169,7 @@ def resolve(
     reason = common.reason
 
     async def work(service: "Service") -> tuple["Entry", "Result"]:
-        entry = _find(service, op)
+        entry = find_operation(service, op)
         if entry.result is not None and entry.result.outcome is not Outcome.IN_DOUBT:
             o = entry.operation
             raise UsageProblem(f"operation {o.op} is not in doubt: it ended {entry.result.outcome.value}")
@@ -186,17 +187,6 @@ def resolve(
             ("op", "device", "command", "outcome", "message"),
             [(o.op, o.device, o.command, result.outcome.value, result.message)],
         )
-
-
-def _find(service: "Service", op: str) -> "Entry":
-    found = service.journal.find(op)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise UsageProblem(f"no operation {op} in this store", "See: ackonce doubt list")
-    raise UsageProblem(
-        f"several operations begin with {op}", f"Which of {', '.join(e.operation.op for e in found)}?"
-    )
 
 
 def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":

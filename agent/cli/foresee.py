@@ -18,6 +18,7 @@ from agent.evidence import (
     BadSession,
     Burnt,
     Connected,
+    Drained,
     Evidence,
     NotSent,
     Owner,
@@ -33,7 +34,7 @@ from agent.evidence import (
 from agent.operation import Cause, Numbering, Outcome, Proof, Terms
 from agent.policy import next_step
 from agent.reckoning import BOOT, reckon
-from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.values import enum_values, normalise, plain
 
 STEPS_MAX = 200
@@ -141,6 +142,8 @@ class _Imagined:
             case Connect():
                 waited: list[Evidence] = [Waited(step.quiesce_s)] if step.quiesce_s > 0 else []
                 return [*waited, self._connect(step)]
+            case Drain(quiet_s=quiet_s):
+                return [Drained(self.conn, quiet_s)]
             case Read(setting=setting, why=why):
                 text = str(self.boot) if setting == BOOT else self.values[setting]
                 return [Reading(setting, None if self._mute else text, self.conn, why)]
@@ -291,6 +294,8 @@ def _words(terms: Terms, step: Step, left: list[Evidence]) -> str:
             return f"{quiet}connects" + (
                 "" if isinstance(left[-1], Connected) and left[-1].conn == 1 else " anew"
             )
+        case Drain(quiet_s=quiet_s):
+            return f"listens until the line has been quiet for {quiet_s:g} s"
         case Read(setting=setting, why=why):
             name = "its boot count" if setting == BOOT else setting
             return f"reads {name}" + (" back" if why is Why.VERIFY and setting != BOOT else "")

@@ -3,6 +3,9 @@
 It reads a file and nothing else, so it neither loads nor opens what commands for devices need: it starts at once.
 A person ends `--follow` with Ctrl-C, silently and with exit 130 as from `tail -f`; a reader that goes away, such as
 `head`, ends it with exit 0.
+
+`--setting` and `--retried` answer a question: a value is odd, was a retry the cause? They choose whole operations, of
+which every line is shown, and close with the count on stderr.
 """
 
 import select
@@ -19,10 +22,12 @@ from agent.cli import output
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 from agent.cli.places import log_path, settings_of
+from agent.cli.review import Review, review
 from devices.problems import UsageProblem
 from logs import reader
-from logs.events import Event, Level, dated, human
+from logs.events import Event, Level, dated, human, timestamp
 from logs.place import previous_path
+from logs.retries import trails
 
 PAUSE_MS = 200
 """How long `--follow` waits before it looks again."""
@@ -42,6 +47,12 @@ def log(
     op: Annotated[
         str | None, typer.Option(metavar="OP", help="Only of this operation; a unique beginning will do.")
     ] = None,
+    setting: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only operations that change this setting.")
+    ] = None,
+    retried: Annotated[
+        bool, typer.Option("--retried", help="Only operations that were sent more than once.")
+    ] = False,
     since: Annotated[
         str | None, typer.Option(metavar="TIME", help="Not older than 10m, 2h, or 2026-11-29T22:48Z.")
     ] = None,
@@ -54,28 +65,39 @@ def log(
     """Print the record of what was sent and heard, oldest first."""
     if plain and common.json:
         raise UsageProblem("--plain and --json exclude each other", "Give one of them")
+    if retried and follow:
+        raise UsageProblem("--retried looks back, so it cannot --follow", "Leave one of them out")
     path = log_path(settings_of(common))
+    found: Review | None = None
     try:
-        whole_op = _whole_op(path, op) if op is not None else None
+        moment = _moment(since) if since is not None else None
+        urgency: Level = level or ("DEBUG" if common.verbose else "INFO")
         source = partial(reader.follow, wait=_pause) if follow else reader.read
-        records = source(
-            path,
-            device=device,
-            seq=seq,
-            op=whole_op,
-            since=_moment(since) if since is not None else None,
-            level=level or ("DEBUG" if common.verbose else "INFO"),
+        look = partial(
+            source, path, device=device, seq=seq, op=_whole_op(path, op) if op is not None else None
         )
         if not common.quiet and not path.exists() and not previous_path(path).exists():
             output.say(f"There is no log yet: {path}")
+        if follow or not (retried or setting is not None):
+            records = look(setting=setting, since=moment, level=urgency)
+        else:
+            earliest = timestamp(moment) if moment is not None else None
+            told = trails(_readable(look(), path))
+            found = review(told, setting=setting, since=earliest, retried=retried)
+            records = look(level=urgency)
         for event in _readable(records, path):
-            output.put(_line(event, common, plain=plain))
+            if found is None or event.op in found.ops:
+                output.put(_line(event, common, plain=plain))
     except KeyboardInterrupt:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
         output.forget_stdout()
         raise typer.Exit(Exit.OK) from None
-    if records.skipped and not common.quiet:
+    if common.quiet:
+        return
+    for sentence in found.sentences if found is not None else ():
+        output.say(sentence)
+    if records.skipped:
         output.say(f"Lines that are no records, skipped: {records.skipped} ({path})")
 
 

@@ -28,7 +28,10 @@ _MODULES = {
     "devices": "device_commands",
     "doubt": "doubt",
     "log": "log",
+    "trace": "trace",
     "profile": "profiles",
+    "ports": "ports",
+    "doctor": "doctor",
     "demo": "demo",
     "version": "version",
 }

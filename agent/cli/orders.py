@@ -44,14 +44,13 @@ def order_for(
 
 def terms_of(chosen: Chosen, call: Call, choice: Choice, attempts: int | None = None) -> Terms:
     """The terms of a call on a device, as patient as this run is."""
-    survives = chosen.device.survives_reopen
     return terms_for(
         chosen.profile,
         call,
         choice.policy,
         reply_s=chosen.target.timeout_s,
         attempts=attempts or chosen.target.attempts,
-        survives_reopen=survives if survives is not None else not chosen.target.url.startswith("tcp:"),
+        survives_reopen=chosen.target.survives_reopen,
     )
 
 

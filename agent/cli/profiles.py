@@ -1,7 +1,7 @@
-"""What is known about each model of equipment? `ackonce profile list | show | lint`.
+"""What is known about each model of equipment? `ackonce profile list | show | lint | new`.
 
 `show` answers what somebody beside the equipment asks: which commands may be repeated, which must not, and what the
-agent does about silence. `lint` prints one finding a line in the form that editors jump to.
+agent does about silence. `lint` prints one finding a line in the form that editors jump to. `new` has its own file.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from agent.cli import output
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 from agent.cli.places import load_profile, profile_roots, settings_of
+from agent.cli.profile_new import new
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -43,6 +44,7 @@ def register(app: typer.Typer) -> None:
     command(group, "list")(list_profiles)
     command(group, "show")(show)
     command(group, "lint")(lint)
+    command(group, "new")(new)
     app.add_typer(group, name="profile")
 
 

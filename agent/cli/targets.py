@@ -105,10 +105,15 @@ def _chosen(settings: Settings, device: Device, defaults: Defaults, profile: Pro
         url=device.url,
         unit=device.unit,
         serial=device.serial,
-        model=profile.model,
-        dialect=profile.dialect,
+        profile=profile,
         timeout_s=silence_s(settings, device, defaults, profile),
         attempts=device.attempts or defaults.attempts or ATTEMPTS_DEFAULT,
         busy_max_s=profile.timing.busy_max_s,
+        gap_s=device.gap_s if device.gap_s is not None else profile.timing.gap_s,
+        survives_reopen=(
+            device.survives_reopen
+            if device.survives_reopen is not None
+            else not device.url.startswith("tcp:")
+        ),
     )
     return Chosen(device, profile, target)

@@ -5,10 +5,7 @@ steps and reports facts; whether a step is wise was decided before, by the polic
 """
 
 import secrets
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
-from agent.deadlines import Deadlines
 from agent.dialects.lsq_facts import (
     DURABLE_TIER,
     classify,
@@ -21,18 +18,18 @@ from agent.dialects.lsq_facts import (
 from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown
 from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
 from agent.journal import Intent
-from agent.links.link import Link, Unreachable
+from agent.links.link import PortHeld, Unreachable
 from agent.operation import Cause
 from agent.registry import Held as HeldElsewhere
-from agent.registry import Lease, Registry, Session, WrongDevice
+from agent.registry import Lease, Session, WrongDevice
 from agent.retry import again_after
+from agent.station import Expected, Identity, Means, Patience, ReadAnswer, check_identity
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
-from logs.text import escape
 from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
 from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
-from protocol.native.requester import Ignored, Requester
+from protocol.native.requester import Requester
 
 REACH_TRIES = 3
 """Connections that are tried until one answers HELLO, in one step."""
@@ -42,68 +39,18 @@ SILENCES_MAX = 3
 """How often a harmless request of ours (a read, a number spent before sending) may go unanswered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """Who must answer, and where. `serial` and `model` are None where nobody named them."""
-
-    url: str
-    unit: int
-    serial: str | None
-    model: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait, in seconds: for one answer, and in all while the device says that it is busy."""
-
-    silence_s: float
-    busy_max_s: float
-
-
 class LsqStation:
-    """One LSQ1 device in the hands of this process."""
+    """One LSQ1 device in the hands of this process; `lease` is None where nothing but reads will be asked."""
 
-    numbered = True
+    tells_who_it_is = True
 
-    def __init__(
-        self,
-        lease: Lease | None,
-        registry: Registry,
-        expected: Expected,
-        patience: Patience,
-        dial: Callable[[], Awaitable[Link]],
-        deadlines: Deadlines,
-        *,
-        sleep: Callable[[float], Awaitable[None]],
-        ignored: Callable[[Ignored], None],
-        stopping: Callable[[], bool],
-        trace: Callable[[str, bytes], None] | None = None,
-    ) -> None:
-        """A station that is not connected yet.
-
-        Args:
-        lease: of the device, given back by whoever claimed it; None where nothing but reads will be asked.
-        registry: where numbers, epochs and identities are kept.
-        expected: who must answer.
-        patience: for every exchange.
-        dial: opens a link; raises Unreachable.
-        deadlines: the sweep that ends waits.
-        sleep: waits on the agent's clock.
-        ignored: told what came in and was not credited to anything.
-        stopping: True when nobody wants further tries.
-        trace: told of all bytes.
-        """
+    def __init__(self, lease: Lease | None, expected: Expected, patience: Patience, means: Means) -> None:
         self._lease = lease
         self.hello: HelloReply | None = None
-        self._registry = registry
+        self._means = means
+        self._registry = means.registry
         self._expected = expected
         self._patience = patience
-        self._dial = dial
-        self._deadlines = deadlines
-        self._sleep = sleep
-        self._ignored = ignored
-        self._stopping = stopping
-        self._trace = trace
         self._requester = Requester(expected.unit)
         self._exchange: Exchange | None = None
         self._ids = 0
@@ -127,6 +74,8 @@ class LsqStation:
         self.close()
         try:
             hello = await self.reach()
+        except PortHeld as held:
+            return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
         except Unreachable as problem:
             return NotSent(Cause.UNREACHABLE, str(problem))
         try:
@@ -172,22 +121,22 @@ class LsqStation:
                 self._hello_on_a_new_link,
                 on=Unreachable,
                 attempts_max=REACH_TRIES,
-                sleep=self._sleep,
-                give_up=self._stopping,
+                sleep=self._means.clock.sleep,
+                give_up=self._means.stopping,
             )
         return self.hello
 
     async def _hello_on_a_new_link(self) -> HelloReply:
         self.close()
-        link = await self._dial()
+        link = await self._means.dial()
         self._requester = Requester(self._expected.unit)
         self._exchange = Exchange(
             link,
             self._requester,
-            self._deadlines,
+            self._means.deadlines,
             classify,
-            self._ignored,
-            self._trace,
+            self._means.told.ignored,
+            self._means.trace,
             busy_max_s=self._patience.busy_max_s,
         )
         return await self.greet()
@@ -208,23 +157,16 @@ class LsqStation:
 
     def check_identity(self, hello: HelloReply) -> None:
         """Compare who answered with who must. Raises WrongDevice, Held, LeaseLost, StoreError."""
-        want = self._expected
-        if want.serial is not None and hello.serial != want.serial:
-            raise WrongDevice(
-                f"serial {escape(hello.serial)} answers at {want.url}, {want.serial} is expected"
-            )
-        if want.model is not None and hello.model != want.model:
-            raise WrongDevice(
-                f"model {escape(hello.model)} answers at {want.url}, the profile is for {want.model}"
-            )
-        if self._lease is None:
-            self._registry.compare(
-                want.url, want.unit, hello.model, hello.serial, named=want.serial is not None
-            )
-        else:
-            self._registry.meet(
-                self._lease, want.url, want.unit, hello.model, hello.serial, named=want.serial is not None
-            )
+        check_identity(self._registry, self._lease, self._expected, hello.model, hello.serial)
+
+    async def who(self) -> tuple[Identity, float]:
+        """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
+        hello = await self.reach()
+        started_s = self._means.clock.now_s()
+        await self.greet()
+        round_trip_s = self._means.clock.now_s() - started_s
+        self.check_identity(hello)
+        return Identity(hello.serial, hello.model, hello.firmware, hello.nv_tier, hello.epoch), round_trip_s
 
     async def _go_on(self, hello: HelloReply) -> Session | NotSent | None:
         """The stored session, where it may go on (WIRE.md 4.1); None where a new one must be opened."""
@@ -265,7 +207,7 @@ class LsqStation:
         """A new session under a new epoch and nonce for every try (WIRE.md 4.1, 4.7)."""
         busy_s, tries = 0.0, 0
         while tries < OPEN_TRIES and busy_s < self._patience.busy_max_s:
-            if self._stopping():
+            if self._means.stopping():
                 self.close()
                 return NotSent(Cause.INTERRUPTED, "interrupted before the device opened a session")
             tries += 1
@@ -309,7 +251,7 @@ class LsqStation:
             return f"the command is {size} bytes long, the device takes {room}"
         return None
 
-    def draw(self, step: Send, conn: int) -> Sent:
+    def draw(self, step: Send, conn: int, late_s: float) -> Sent:  # noqa: ARG002 - an old copy carries a spent number
         """The copy that is to leave, with its number; nothing is sent and nothing is on record yet."""
         session = self.lease.session
         if step.number is not None:
@@ -327,13 +269,13 @@ class LsqStation:
         if session is not None and (session.session, session.last_seq) == (sent.session, sent.seq):
             session.last_seq -= 1
 
-    async def copy(self, intent: Intent) -> Evidence:
+    async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
         sent = intent.sent
         if self._exchange is None or sent.session is None:
             return Unknown("lost")
         request = self._requester.command(sent.session, sent.seq, sent.attempt, sent.text)
-        outcome = await self._exchange.ask(request, intent, self._patience.silence_s)
+        outcome = await self._exchange.ask(request, intent, silence_s)
         if isinstance(outcome, Answer) and isinstance(outcome.reply, CommandReply):
             return meaning_of(outcome.reply, sent.digest)
         if isinstance(outcome, Held):
@@ -353,21 +295,31 @@ class LsqStation:
                 return Deferred(how, waited_s, "nop")
         return Unanswered("settle")
 
-    async def read(self, query: str) -> str | None:
-        """The answer to a query, None where there is none. A read is asked again freely: its id tells answers apart."""
+    async def read(self, query: str, reply: str | None = None) -> ReadAnswer:  # noqa: ARG002 - LSQ1 tells them apart
+        """The answer to a query. A read is asked again freely: its id tells answers apart."""
         waited_s, silences = 0.0, 0
         while waited_s < self._patience.busy_max_s and silences < SILENCES_MAX:
             outcome = await self._ask(self._requester.read(self._next_id(), query), READ_ONLY)
             match outcome:
+                case Answer(reply=ReadReply(status=Status.OK, text=text)):
+                    return ReadAnswer(text)
                 case Answer(reply=ReadReply(status=status, text=text)):
-                    return text if status is Status.OK else None
+                    return ReadAnswer(None, f"the device says {text or status.name} to '{query}'")
                 case Held(waited_s=more_s):
                     waited_s += more_s
                 case Silence():
                     silences += 1
                 case _:
-                    return None
-        return None
+                    break
+        return ReadAnswer(None)
+
+    def alive(self) -> bool:
+        """Whether a connection is open and has not broken."""
+        return self._exchange is not None and self._exchange.broken is None
+
+    def noticed(self) -> list[Evidence]:
+        """Facts that the device told by itself: none, an LSQ1 device only answers."""
+        return []
 
     def close(self) -> None:
         """Close the connection, if one is open. The session lives on."""

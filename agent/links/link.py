@@ -14,6 +14,14 @@ class Unreachable(Exception):  # noqa: N818 - the field's word
     """The stream could not be opened: certainly nothing was sent. The text says why."""
 
 
+class PortHeld(Unreachable):
+    """Another program has the serial port open. `ours`: that program is another run of ackonce."""
+
+    def __init__(self, why: str, *, ours: bool) -> None:
+        super().__init__(why)
+        self.ours = ours
+
+
 class Receiver(Protocol):
     """Who listens to a link."""
 
@@ -21,7 +29,7 @@ class Receiver(Protocol):
         """Bytes came in."""
 
     def lost(self, why: str) -> None:
-        """The stream ended."""
+        """The stream ended. Told once, and not after `close`."""
 
 
 class Link(Protocol):
@@ -33,5 +41,10 @@ class Link(Protocol):
     def write(self, data: bytes) -> None:
         """Write one whole frame. Raises LinkLost if the stream is known to be broken."""
 
-    def close(self) -> None:
-        """Close at once; nothing is delivered afterwards."""
+    def close(self, *, abort: bool = False) -> None:
+        """Close at once; nothing is delivered afterwards. May be called again.
+
+        Args:
+            abort: also take back, as far as the operating system lets us, what was written and has not left this
+                machine: for a request whose answer nobody awaits any more, which must not arrive later.
+        """

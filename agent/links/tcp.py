@@ -6,10 +6,14 @@ an exchange.
 
 import asyncio
 import socket
+import struct
+from contextlib import suppress
 
 from agent.links.link import LinkLost, Receiver, Unreachable
 
 _BUFFER = bytearray(4096)
+_DROP_AND_RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER on, for 0 s: closing drops the send buffer of the kernel and resets the connection."""
 
 
 class TcpLink(asyncio.BufferedProtocol):
@@ -30,11 +34,22 @@ class TcpLink(asyncio.BufferedProtocol):
             raise LinkLost(self._end or "the connection is closed")
         self._transport.write(data)
 
-    def close(self) -> None:
-        """Close at once; bytes that the operating system has not taken yet are dropped."""
+    def close(self, *, abort: bool = False) -> None:
+        """Close at once; bytes that the operating system has not taken yet are dropped.
+
+        Args:
+            abort: drop also those that it has taken and could not deliver: on a path that is down for a while they
+                would all arrive once it heals. The peer sees a reset.
+        """
         self._receiver = None
-        if self._transport is not None:
-            self._transport.abort()
+        if self._transport is None:
+            return
+        if abort and not self._transport.is_closing():
+            with suppress(OSError):  # reset by the peer in this moment
+                self._transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, _DROP_AND_RESET
+                )
+        self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called by asyncio: the connection stands."""

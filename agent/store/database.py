@@ -48,6 +48,9 @@ class Database(Protocol):
     def commit_now(self, write: Callable[[Cursor], T]) -> T:
         """Run one write in its own durable transaction. Raises StoreError, or Refused from the write."""
 
+    def commit_loosely(self, write: Callable[[Cursor], T]) -> T:
+        """As `commit_now`, without a flush: it survives this process at once, a power cut with the next flush."""
+
     async def commit(self, write: Callable[[Cursor], T]) -> T:
         """As `commit_now`, sharing the flush with other writes that are ready at the same time."""
 

@@ -37,6 +37,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             kind TEXT NOT NULL, fields TEXT NOT NULL, utc TEXT NOT NULL,
             PRIMARY KEY (op, n)) WITHOUT ROWID""",
     ),
+    (
+        # Until when a copy without a number, never answered, may still reach the device.
+        "ALTER TABLE device ADD COLUMN quiet_utc TEXT",
+        # A stream that opening anew does not cut: until when the answer to its last request may still come.
+        "CREATE TABLE stream (stream TEXT PRIMARY KEY, until_utc TEXT NOT NULL, late_s REAL NOT NULL)",
+    ),
 )
 
 VERSION = len(MIGRATIONS)

@@ -47,6 +47,18 @@ class SqliteDatabase:
         result: T = outcome
         return result
 
+    def commit_loosely(self, write: Callable[[Cursor], T]) -> T:
+        """As `commit_now`, but not flushed: a killed process loses nothing, a power cut may."""
+        try:
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            [outcome] = self._transaction([write], flushed=False)
+        finally:
+            self._db.execute("PRAGMA synchronous=FULL")
+        if isinstance(outcome, Refused):
+            raise outcome
+        result: T = outcome
+        return result
+
     async def commit(self, write: Callable[[Cursor], T]) -> T:
         """As `commit_now`, in one transaction with all writes of this turn of the event loop."""
         loop = asyncio.get_running_loop()
@@ -74,7 +86,7 @@ class SqliteDatabase:
             else:
                 done.set_result(outcome)
 
-    def _transaction(self, writes: Sequence[Callable[[Cursor], Any]]) -> list[Any]:
+    def _transaction(self, writes: Sequence[Callable[[Cursor], Any]], *, flushed: bool = True) -> list[Any]:
         outcomes: list[Any] = []
         try:
             cursor = self._db.execute("BEGIN IMMEDIATE")
@@ -93,7 +105,7 @@ class SqliteDatabase:
         except BaseException:
             self._roll_back()
             raise
-        self.flushes += 1
+        self.flushes += flushed
         return outcomes
 
     def _roll_back(self) -> None:

@@ -7,12 +7,14 @@
 | counter   | 42        | 0 and up    | no, back to 42  | `RESET counter`                      |
 | resets    | 0         | 0 and up    | yes             | `RESET counter` counts itself        |
 | log_files | 3         | 1 and up    | yes             | `ROTATE log` opens one more          |
+| level     | 5         | 0 to 10     | no, back to 5   | `SET level N`, `ADJUST level +N`     |
+| relay     | 0         | 0 or 1      | no, back to 0   | `SET relay N`, `TOGGLE relay`        |
 | boots     | 1         | 1 and up    | yes             | every boot                           |
 
 `BEEP` has an effect that nothing can read back. `GET x` reads any value, and `GET serial` the serial. A
 command answers with the value after it. Words are compared letter by letter; numbers are plain decimal
-integers, and ADJUST wants its sign. An ADJUST that would leave the range has no effect at all; nothing is
-clamped.
+integers, and ADJUST wants its sign. A command that would leave the range has no effect at all, but for the
+level, which stops at its ends.
 """
 
 import re
@@ -32,6 +34,7 @@ class _Value:
     low: int
     high: int | None
     durable: bool = True
+    clamps: bool = False
 
 
 _VALUES: Mapping[str, _Value] = MappingProxyType(
@@ -41,6 +44,8 @@ _VALUES: Mapping[str, _Value] = MappingProxyType(
         "counter": _Value(start=42, low=0, high=None, durable=False),
         "resets": _Value(start=0, low=0, high=None),
         "log_files": _Value(start=3, low=1, high=None),
+        "level": _Value(start=5, low=0, high=10, durable=False, clamps=True),
+        "relay": _Value(start=0, low=0, high=1, durable=False),
         "boots": _Value(start=1, low=1, high=None),
     }
 )
@@ -56,10 +61,13 @@ class Controller:
     def execute(self, text: str) -> Result:
         """Carry out one command; see the table at the head of the file."""
         match text.split(" "):
-            case ["SET", ("interval" | "offset") as name, number]:
+            case ["SET", ("interval" | "offset" | "level" | "relay") as name, number]:
                 return self._change(name, 0, number, _NUMBER)
-            case ["ADJUST", "offset", number]:
-                return self._change("offset", self._now["offset"], number, _SIGNED)
+            case ["ADJUST", ("offset" | "level") as name, number]:
+                return self._change(name, self._now[name], number, _SIGNED)
+            case ["TOGGLE", "relay"]:
+                self._now["relay"] = 1 - self._now["relay"]
+                return Result(Verdict.OK, str(self._now["relay"]))
             case ["RESET", "counter"]:
                 self._now["counter"] = 0
                 self._now["resets"] += 1
@@ -82,8 +90,16 @@ class Controller:
                 return Result(Verdict.BAD_ARGUMENT, "no such value")
         return Result(Verdict.BAD_COMMAND, "no such query")
 
+    def is_query(self, text: str) -> bool:
+        """Whether it begins with GET."""
+        return text.partition(" ")[0] == "GET"
+
+    def put(self, name: str, number: int) -> None:
+        """Move a value, as far as its range allows; raises KeyError where there is none of that name."""
+        self._now[name] = _clamped(_VALUES[name], number)
+
     def boot(self) -> None:
-        """Switch off and on: the counter falls back to its start, the rest stays, and boots counts it."""
+        """Switch off and on: volatile values fall back to their start, the rest stays, boots counts it."""
         for name, value in _VALUES.items():
             if not value.durable:
                 self._now[name] = value.start
@@ -114,6 +130,8 @@ class Controller:
         if not form.fullmatch(number):
             return Result(Verdict.BAD_ARGUMENT, "not a number")
         value, after = _VALUES[name], base + int(number)
+        if value.clamps:
+            after = _clamped(value, after)
         if not _within(value, after):
             return Result(Verdict.BAD_ARGUMENT, f"{value.low} to {value.high}")
         self._now[name] = after
@@ -122,3 +140,7 @@ class Controller:
 
 def _within(value: _Value, number: int) -> bool:
     return value.low <= number and (value.high is None or number <= value.high)
+
+
+def _clamped(value: _Value, number: int) -> int:
+    return max(value.low, number if value.high is None else min(value.high, number))

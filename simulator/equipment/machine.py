@@ -36,6 +36,12 @@ class Equipment(Protocol):
     def read(self, text: str) -> Result:
         """Answer one query; never changes anything."""
 
+    def is_query(self, text: str) -> bool:
+        """Whether `read` is meant, and not `execute`."""
+
+    def put(self, name: str, number: int) -> None:
+        """A value moves by something other than a command, within its range; KeyError: there is none."""
+
     def boot(self) -> None:
         """Switch off and on: volatile values fall back, durable ones stay."""
 

@@ -64,7 +64,7 @@ class DeviceLink(Link):
         self.written.append(data)
         self._conn.feed(data)
 
-    def close(self) -> None:
+    def close(self, *, abort: bool = False) -> None:  # noqa: ARG002 - nothing is under way here
         self._receiver = None
         if not self._ended:
             self._ended = True
@@ -123,7 +123,7 @@ class Desk:
         self.service = self._start()
 
     def target(self, url: str = "tcp://device:1", **changes: Any) -> Target:
-        base = Target("d1", url, 1, None, None, "lsq", SILENCE_S, 3, 5.0)
+        base = Target("d1", url, 1, None, self.profile, SILENCE_S, 3, 5.0, 0.0, False)
         return replace(base, **changes)
 
     def operation(

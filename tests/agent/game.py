@@ -17,6 +17,7 @@ from agent.evidence import (
     Burnt,
     Connected,
     Deferred,
+    Drained,
     Evidence,
     GiveUp,
     Nakked,
@@ -34,7 +35,7 @@ from agent.evidence import (
 )
 from agent.operation import Cause, Numbering, Terms
 from agent.reckoning import BOOT, View
-from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 
 BASELINE, WANTED, STRANGE = "10", "15", "99"
 """The values of a setting: before, as expected after the command, and neither."""
@@ -90,8 +91,11 @@ def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, 
             told += [Deferred("busy", setup.terms.busy_max_s / 2, "nop")]
             told += [Spent(Owner.OURS, 0), Spent(Owner.OURS, 1), Spent(Owner.OURS, 4), Spent(Owner.OTHER)]
             yield from ((fact,) for fact in told)
+        case Drain(quiet_s=quiet_s):
+            yield (Drained(_conn(facts), quiet_s),)
+            yield (Drained(_conn(facts), quiet_s, alive=False),)
         case Read():
-            yield from _to_read(facts, step)
+            yield from _to_read(setup, facts, step)
         case Wait(seconds=seconds):
             yield (Waited(seconds),)
 
@@ -160,7 +164,7 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
     yield from ((sent, word) for word in words)
 
 
-def _to_read(facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
+def _to_read(setup: Setup, facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
     values: tuple[str | None, ...] = (BASELINE, None)
     if step.setting == BOOT:
         values = ("1", None) if step.why is Why.BASELINE else ("1", "2", None)
@@ -168,6 +172,8 @@ def _to_read(facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
         read_before = any(isinstance(fact, Reading) and fact.why is Why.BASELINE for fact in facts)
         values = (*((BASELINE,) if read_before else ()), WANTED, STRANGE, None)
     yield from ((Reading(step.setting, value, _conn(facts), step.why),) for value in values)
+    if not setup.numbered and (step.why is Why.BASELINE or setup.terms.attempts_max == 1):
+        yield (Reading(step.setting, None, _conn(facts), step.why, "the device says 'ERR'"),)
 
 
 def _drawn(setup: Setup, facts: Facts, step: Send) -> Sent:

@@ -16,6 +16,7 @@ from agent.evidence import (
     Burnt,
     Connected,
     Deferred,
+    Drained,
     Evidence,
     Nakked,
     Owner,
@@ -51,21 +52,25 @@ class Fate:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One reading of the read-back. `paused`: on purpose since the look before it. `owed`: an older answer was due."""
+    """One reading of the read-back. `paused`: on purpose since the look before it. `owed`: an older answer was due.
+
+    `beside`: only the answer to a copy was due, which can be told from this one on a stream that outlives reopening.
+    """
 
     value: str | None
     paused: bool
     quiet: bool
     owed: bool
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
     """All that the facts so far amount to.
 
-    `here`: no reconnect since the baseline or, without one, the first copy. `behind`: on the connection of the last
-    copy, which was answered. What only names a number is left out of comparisons, so that games which differ in nothing
-    but names can be told to be the same.
+    `here`: no reconnect since the baseline or, without one, the last copy. `behind`: on the connection of the last
+    copy, which was refused. `queued`: the device has only taken the command. What only names a number is left out of
+    comparisons, so that games which differ in nothing but names can be told to be the same.
     """
 
     copies: int = 0
@@ -81,7 +86,9 @@ class Judge:
     here: bool = False
     behind: bool = False
     booted: bool = False
-    owed: bool = False
+    queued: bool = False
+    owed_copy: bool = False
+    owed_read: bool = False
     waited_s: float = 0.0
     paused: bool = False
 
@@ -90,16 +97,21 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
     """The judge after one more fact."""
     match fact:
         case Connected():
-            owed = j.owed and terms.survives_reopen
-            j = replace(j, boot=fact.boot, here=False, behind=False, owed=owed, opening=fact.opening)
+            owed = (j.owed_copy and terms.survives_reopen, j.owed_read and terms.survives_reopen)
+            j = replace(j, boot=fact.boot, here=False, behind=False, opening=fact.opening)
+            j = replace(j, owed_copy=owed[0], owed_read=owed[1])
+            if not j.copies:
+                j = replace(j, before=None, boot_before=None, booted=False)
             return _newest(j, **_record_says(j.fates[-1], fact)) if j.fates else j
         case Sent():
-            return _copy(j, fact)
-        case Waited(seconds=seconds):
-            waited_s = min(j.waited_s + seconds, terms.late_max_s)
-            return replace(j, waited_s=waited_s, paused=True, owed=j.owed and seconds < terms.late_max_s)
+            return _copy(terms, j, fact)
+        case Waited(seconds=seconds) | Drained(seconds=seconds):
+            j = replace(j, waited_s=min(j.waited_s + seconds, terms.late_max_s), paused=True)
+            if isinstance(fact, Drained) and not fact.alive:
+                j = replace(j, behind=False)
+            return replace(j, owed_copy=False, owed_read=False) if seconds >= terms.late_max_s else j
         case Unknown() | Deferred():
-            return replace(j, behind=False, owed=True)
+            return replace(j, behind=False, owed_copy=True)
         case Reading():
             return _reading(terms, j, fact)
         case Booted():
@@ -112,12 +124,11 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
     return j
 
 
-def _copy(j: Judge, fact: Sent) -> Judge:
-    first = j.copies == 0
+def _copy(terms: Terms, j: Judge, fact: Sent) -> Judge:
     j = replace(
         j, copies=min(2, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=True
     )
-    if first and j.before is None:
+    if terms.idempotent:
         j = replace(j, here=True)
     if fact.session is None:
         return j
@@ -140,7 +151,9 @@ def _summed_up(fates: tuple[Fate, ...]) -> tuple[Fate, ...]:
 def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSession) -> Judge:
     if not j.fates:
         no = isinstance(fact, Nakked) and j.copies == 1 and not terms.nak_may_follow_effect
-        return replace(j, acked=j.acked or isinstance(fact, Acked), refused=no, owed=False)
+        acked = isinstance(fact, Acked)
+        j = replace(j, refused=no, owed_copy=False, behind=isinstance(fact, Nakked))
+        return replace(j, acked=j.acked or (acked and not terms.queued), queued=acked and terms.queued)
     match fact:
         case Acked() | Spent(by=Owner.OURS, status=0):
             return _newest(j, ran=True)
@@ -177,7 +190,9 @@ def _record_says(fate: Fate, seen: Connected) -> dict[str, bool]:
 
 
 def _reading(terms: Terms, j: Judge, fact: Reading) -> Judge:
-    j = replace(j, owed=j.owed or fact.value is None)
+    owed = j.owed_read or (j.owed_copy and not terms.apart)
+    beside = j.owed_copy and terms.survives_reopen
+    j = replace(j, owed_read=j.owed_read or (fact.value is None and fact.problem is None))
     if fact.why is Why.BASELINE:
         if fact.setting == BOOT:
             return replace(j, boot_before=fact.value, here=True)
@@ -185,7 +200,7 @@ def _reading(terms: Terms, j: Judge, fact: Reading) -> Judge:
     if fact.setting == BOOT:
         return replace(j, boot_after=fact.value)
     quiet = bool(j.fates) or j.behind or j.waited_s >= terms.late_max_s
-    seen = Look(fact.value, j.paused, quiet, j.owed and fact.value is not None)
+    seen = Look(fact.value, j.paused, quiet, owed and fact.value is not None, beside)
     return replace(j, looks=(*j.looks, seen)[-2:], paused=False, boot_after=None)
 
 
@@ -214,16 +229,29 @@ def shows(terms: Terms, j: Judge, value: str) -> bool:
     back = terms.readback
     if back is None or not j.looks or (j.fates and not terms.idempotent and j.before is None):
         return False
-    taken = j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]
-    settled = terms.settle_s <= 0 or (len(taken) == 2 and taken[1].paused)
-    if not settled or any(look.value != value or look.owed for look in taken):
+    taken = _taken(terms, j)
+    settled = terms.settle_s <= 0 or taken[-1].paused
+    if (
+        not settled
+        or len(taken) < _looks_needed(terms, j)
+        or any(look.value != value or look.owed for look in taken)
+    ):
         return False
     if back.durable:
         return True
     if j.fates:
         return j.boot == j.fates[-1].boot
     counted = j.boot_before is not None and j.boot_before == j.boot_after
-    return not j.booted and (counted if j.boot_before is not None else j.here)
+    return not j.booted and (counted if j.boot_before is not None else j.here and not terms.survives_reopen)
+
+
+def _looks_needed(terms: Terms, j: Judge) -> int:
+    """Two where the effect shows late, or where another answer was due on a stream that outlives reopening."""
+    return 2 if terms.settle_s > 0 or j.looks[-1].beside else 1
+
+
+def _taken(terms: Terms, j: Judge) -> tuple[Look, ...]:
+    return j.looks[-_looks_needed(terms, j) :]
 
 
 def shows_baseline(terms: Terms, j: Judge) -> bool:
@@ -233,6 +261,6 @@ def shows_baseline(terms: Terms, j: Judge) -> bool:
         return False
     if not all(fate.over or fate.garbled or fate.boot != j.boot for fate in j.fates):
         return False  # a numbered copy may still arrive while its session lives
-    quiet = all(look.quiet for look in (j.looks[-2:] if terms.settle_s > 0 else j.looks[-1:]))
+    quiet = all(look.quiet for look in _taken(terms, j)) and not j.queued
     stops_known = back.clamps is False or (back.min is not None and back.max is not None)
     return quiet and (stops_known or terms.policy is Policy.READ_THEN_SET)

@@ -27,7 +27,7 @@ class MemoryLink:
             raise LinkLost(self._end)
         self.far.take(bytes(data))
 
-    def close(self) -> None:
+    def close(self, *, abort: bool = False) -> None:  # noqa: ARG002 - nothing is under way in memory
         """Close at once; nothing is delivered afterwards."""
         self._end = self._end or "the connection is closed"
         self._receiver = None

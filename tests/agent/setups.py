@@ -86,6 +86,16 @@ def _plain(attempts_max: int) -> list[Setup]:
         "get-verify, stops not stated": replace(
             unstated, readback=replace(OFFSET, min=None, max=None, durable=True)
         ),
+        "get-verify, answers told apart": replace(unnumbered(verify, durable=True), apart=True),
+        "get-verify volatile, answers told apart": replace(unnumbered(verify, durable=False), apart=True),
+        "get-verify, answers told apart, settled": replace(
+            unnumbered(verify, durable=True, settle_s=SETTLE_S), apart=True
+        ),
+        "get-verify, an ack is only queued": replace(unnumbered(verify, durable=True), queued=True),
+        "resend, an ack is only queued": replace(target, queued=True),
+        "no-retry, an ack is only queued": replace(
+            ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE, queued=True
+        ),
         "read-then-set durable": unnumbered(form, durable=True),
         "read-then-set volatile, boot count": unnumbered(form, durable=False, boot_query=True),
     }
@@ -99,7 +109,12 @@ def _plain(attempts_max: int) -> list[Setup]:
     ]
 
 
-HEAVY = ("idempotent durable read-back", "volatile, boot count, 1", "cumulative get-verify")
+HEAVY = (
+    "idempotent durable read-back",
+    "volatile, boot count",
+    "cumulative get-verify",
+    "told apart, settled",
+)
 """Games with so many positions that intrusions would not fit into the time of a test; lighter ones show the same."""
 
 
@@ -114,6 +129,8 @@ def _playable(setup: Setup) -> bool:
     read_back = setup.terms.readback is not None
     if setup.numbered and read_back and not setup.terms.idempotent:
         return setup.terms.attempts_max == 1 and "opened" in setup.name
+    if "told apart" in setup.name or "queued" in setup.name or "boot count" in setup.name:
+        return setup.terms.attempts_max <= (1 if "settled" in setup.name or "serial" in setup.name else 2)
     free = setup.numbered and setup.terms.idempotent
     return not free or setup.terms.attempts_max + (setup.terms.readback is not None) <= 2
 

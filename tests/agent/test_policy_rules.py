@@ -16,6 +16,7 @@ from agent.evidence import (
     Burnt,
     Connected,
     Deferred,
+    Drained,
     Evidence,
     GiveUp,
     Nakked,
@@ -35,7 +36,7 @@ from agent.evidence import (
 from agent.operation import Cause, Numbering, Outcome, Terms
 from agent.policy import next_step
 from agent.reckoning import BOOT
-from agent.steps import Connect, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.kinds import Policy
 from tests.agent.game import AS_OPENED, DIGEST, KEPT, OPENED
 from tests.agent.setups import ADJUST, LATE_S, OFFSET, SET, SETTLE_S, TARGET, unnumbered
@@ -203,6 +204,9 @@ COUNTED = unnumbered(Policy.GET_VERIFY, durable=False, boot_query=True)
 FORM = unnumbered(Policy.READ_THEN_SET, durable=True)
 PLAIN_SET = replace(SET, numbering=Numbering.NONE, readback=TARGET)
 SERIAL = replace(VERIFY, survives_reopen=True)
+APART = replace(VERIFY, apart=True)
+QUEUED = replace(VERIFY, queued=True)
+SET_COUNTED = replace(PLAIN_SET, readback=replace(TARGET, durable=False), boot_query="GET boots")
 BEGUN: list[Evidence] = [Connected(1), baseline("10"), plain(1, 1)]
 SILENT: list[Evidence] = [*BEGUN, SILENCE]
 BACK: list[Evidence] = [*SILENT, Connected(2)]
@@ -219,7 +223,18 @@ COUNT: list[Evidence] = [
 
 EVIDENCE = [
     Rule("get-verify reads the baseline first", VERIFY, [Connected(1)], Read("offset", Why.BASELINE)),
-    Rule("a failed baseline is no baseline: nothing is sent", VERIFY, [Connected(1), baseline(None)], Outcome.NOT_SENT),
+    Rule("baseline: a lost read is asked again, on a connection that owes nothing", VERIFY,
+         [Connected(1), baseline(None)], Connect(Session.KEEP)),
+    Rule("baseline: on a serial line only once its answer can no longer come", SERIAL, [Connected(1), baseline(None)],
+         Drain(LATE_S)),
+    Rule("baseline: then it is read again", SERIAL, [Connected(1), baseline(None), Drained(1, LATE_S)],
+         Read("offset", Why.BASELINE)),
+    Rule("baseline: after a reconnect everything is read again", COUNTED,
+         [Connected(1), baseline("1", setting=BOOT), baseline(None), Connected(2)], Read(BOOT, Why.BASELINE)),
+    Rule("a failed baseline is no baseline: nothing is sent", VERIFY,
+         [fact for conn in (1, 2, 3) for fact in (Connected(conn), baseline(None, conn))], Outcome.NOT_SENT),
+    Rule("an answer without a value is no baseline: nothing is sent", VERIFY,
+         [Connected(1), Reading("offset", None, 1, Why.BASELINE, "the device says 'ERR'")], Outcome.NOT_SENT),
     Rule("boots: the boot count is read before the baseline", COUNTED, [Connected(1)], Read(BOOT, Why.BASELINE)),
     Rule("fresh: after silence on a new connection", VERIFY, SILENT, Connect()),
     Rule("fresh: a reading of before the last copy does not count", VERIFY,
@@ -265,7 +280,45 @@ EVIDENCE = [
     Rule("boots: the count is read again after the verify", COUNTED, [*COUNT, verify("15")], Read(BOOT, Why.VERIFY)),
     Rule("boots: an equal count", COUNTED, [*COUNT, verify("15"), verify("1", setting=BOOT)], Outcome.APPLIED),
     Rule("boots: another count", COUNTED, [*COUNT, verify("15"), verify("2", setting=BOOT)], Outcome.IN_DOUBT),
-    Rule("owed answers: a stream that reopening does not cut is waited out", SERIAL, SILENT, QUIET),
+    Rule("owed answers: a stream that reopening does not cut is waited out", SERIAL, SILENT, Drain(LATE_S)),
+    Rule("owed answers: and read on the same connection, whose port stays open", SERIAL,
+         [*SILENT, Drained(1, LATE_S)], Read("offset", Why.VERIFY)),
+    Rule("owed answers: an unanswered reading is waited out too", SERIAL,
+         [*SILENT, Drained(1, LATE_S), verify(None, 1)], Drain(LATE_S)),
+    Rule("owed answers: a lost connection is opened again after the quiet time", SERIAL, [*BEGUN, LOST], QUIET),
+    Rule("owed answers: one that broke while it was listened to as well", SERIAL,
+         [*SILENT, Drained(1, LATE_S, alive=False)], QUIET),
+    Rule("owed answers: an absolute command too goes out only when nothing is owed",
+         replace(PLAIN_SET, survives_reopen=True), [Connected(1), plain(1, 1, SET.text), SILENCE], Drain(LATE_S)),
+    Rule("told apart: read at once beside the owed ack", APART, SILENT, Read("offset", Why.VERIFY)),
+    Rule("told apart: expected is the word", APART, [*SILENT, verify("15", 1)], Outcome.APPLIED),
+    Rule("told apart: baseline needs the quiet time, on the same connection", APART, [*SILENT, verify("10", 1)],
+         Drain(LATE_S)),
+    Rule("told apart: only readings asked after it", APART, [*SILENT, verify("10", 1), Drained(1, LATE_S)],
+         Read("offset", Why.VERIFY)),
+    Rule("told apart: an owed reading cannot be told from the next", APART, [*SILENT, verify(None, 1)], Connect()),
+    Rule("told apart: on a serial line one reading is none", replace(APART, survives_reopen=True),
+         [*SILENT, verify("15", 1)], Read("offset", Why.VERIFY)),
+    Rule("told apart: but two equal ones", replace(APART, survives_reopen=True),
+         [*SILENT, verify("15", 1), verify("15", 1)], Outcome.APPLIED),
+    Rule("boots: on a serial line a start hides without a reconnect", replace(VOLATILE, survives_reopen=True),
+         [*SILENT, Drained(1, LATE_S)], Outcome.IN_DOUBT),
+    Rule("boots: an absolute command counts them before its second copy", SET_COUNTED,
+         [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Read(BOOT, Why.BASELINE)),
+    Rule("boots: and is sent also where the count cannot be read", SET_COUNTED,
+         [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2), baseline(None, 2, BOOT), Connected(3)],
+         Send(SET.text, 2)),
+    Rule("queued: an ack that only says so is read back", QUEUED, [*BEGUN, Acked(1, False, None)],
+         Read("offset", Why.VERIFY)),
+    Rule("queued: the effect may come within the quiet time", QUEUED,
+         [*BEGUN, Acked(1, False, None), verify("10", 1)], QUIET),
+    Rule("queued: unchanged for longer is in doubt, it may still come", QUEUED,
+         [*BEGUN, Acked(1, False, None), verify("10", 1), Waited(LATE_S), Connected(2), verify("10")],
+         Outcome.IN_DOUBT),
+    Rule("queued: nothing to read back is in doubt", replace(ONCE, numbering=Numbering.NONE, queued=True),
+         [Connected(1), plain(1, 1), Acked(1, False, None)], Outcome.IN_DOUBT),
+    Rule("an error answering a repeat is about the first copy", VERIFY,
+         [*AFTER_QUIET, verify("10"), plain(2, 2), Nakked(2, "no"), verify("15")], Outcome.APPLIED),
     Rule("an answered refusal: no effect", VERIFY, [*BEGUN, Nakked(1, "no")], Outcome.REFUSED),
     Rule("a refusal that may follow the effect is verified", replace(VERIFY, nak_may_follow_effect=True),
          [*BEGUN, Nakked(1, "no")], Read("offset", Why.VERIFY)),

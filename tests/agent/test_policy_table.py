@@ -57,7 +57,8 @@ def check_send(at: Position, step: Send) -> None:
     assert step.text == copies[0].text, where
     assert not any(isinstance(fact, Acked) for fact in facts), where
     if not at.setup.numbered:
-        assert not judge.owed, where
+        assert not judge.owed_copy, where
+        assert not judge.owed_read, where
         assert terms.idempotent or shows_baseline(terms, judge), where
     elif step.number is not None:
         assert step.number == (copies[-1].session, copies[-1].seq), where

@@ -20,21 +20,35 @@ from tests.agent.walk import outlook
 
 PLAIN_SET = replace(SET, numbering=Numbering.NONE, readback=TARGET)
 
-TRUTHS = [
+VERIFY, VOLATILE = unnumbered(Policy.GET_VERIFY, durable=True), unnumbered(Policy.GET_VERIFY, durable=False)
+COUNTED = replace(unnumbered(Policy.GET_VERIFY, durable=False, boot_query=True), attempts_max=2)
+FORM = unnumbered(Policy.READ_THEN_SET, durable=True)
+
+NUMBERED = [
     Setup("LSQ1 tier 1, cumulative", ADJUST),
     Setup("LSQ1 tier 2, cumulative", ADJUST, durable=True),
     Setup("LSQ1 tier 1, no-retry", replace(ADJUST, policy=Policy.NO_RETRY)),
     Setup("LSQ1 tier 1, idempotent", replace(SET, attempts_max=2)),
     Setup("LSQ1 tier 2, idempotent", replace(SET, attempts_max=2), durable=True),
-    Setup("no-retry", replace(ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE)),
-    Setup("resend", PLAIN_SET),
-    Setup("get-verify durable", unnumbered(Policy.GET_VERIFY, durable=True)),
-    Setup("get-verify volatile", unnumbered(Policy.GET_VERIFY, durable=False)),
-    Setup(
-        "get-verify volatile, boot count",
-        replace(unnumbered(Policy.GET_VERIFY, durable=False, boot_query=True), attempts_max=2),
+]
+PLAIN = {
+    "no-retry": replace(ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE),
+    "resend": PLAIN_SET,
+    "get-verify durable": VERIFY,
+    "get-verify volatile": VOLATILE,
+    "get-verify volatile, boot count": COUNTED,
+    "read-then-set durable": FORM,
+    "get-verify durable, told apart": replace(VERIFY, apart=True, attempts_max=2),
+    "get-verify volatile, told apart": replace(VOLATILE, apart=True, attempts_max=2),
+    "read-then-set durable, told apart": replace(FORM, apart=True, attempts_max=2),
+}
+TRUTHS = [
+    *NUMBERED,
+    *(Setup(name, terms) for name, terms in PLAIN.items()),
+    *(
+        Setup(f"{name}, serial", replace(terms, survives_reopen=True, attempts_max=2))
+        for name, terms in PLAIN.items()
     ),
-    Setup("read-then-set durable", unnumbered(Policy.READ_THEN_SET, durable=True)),
 ]
 
 NEVER_RAN = (Outcome.REFUSED, Outcome.NOT_SENT, Outcome.NOT_APPLIED)

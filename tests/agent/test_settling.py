@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
+from agent.dialects.lsq import LsqStation
 from agent.narrate import IGNORED_MAX
 from agent.operation import Cause, Outcome, Proof
 from agent.service import KeyClash
+from agent.station import ReadAnswer
 from agent.steps import Session
 from protocol.native.codes import Status
 from protocol.native.messages import CommandReply
 from protocol.native.requester import Answered, Ignored, Requester
 from simulator.device import SimulatedDevice
 from simulator.loop import run
-from tests.agent.desk import SILENCE_S, Desk, Network, at_a_desk, change_faults, machine
+from tests.agent.desk import PROFILE, SILENCE_S, Desk, Network, at_a_desk, change_faults, machine
 
 ADJUST = "ADJUST offset +5"
 URL = "tcp://device:1"
@@ -87,7 +89,7 @@ def test_a_doubt_that_nothing_can_settle_blocks_every_change(tmp_path: Path) -> 
         assert (blocked.result.outcome, blocked.result.cause) == (Outcome.NOT_SENT, Cause.DOUBT)
         assert first.operation.op in blocked.result.message
         assert device.ledger.count("SET interval 30") == 0
-        assert await desk.service.get(desk.target(), ["GET offset"]) == ["15"]
+        assert await desk.service.get(desk.target(), [PROFILE.setting("offset")]) == [ReadAnswer("15")]
         [doubt] = desk.service.doubts()
         desk.service.resolve(doubt, applied=True, reason="seen on the panel")
         assert (await desk.send("SET interval 30")).result.outcome is Outcome.APPLIED
@@ -202,8 +204,9 @@ def test_a_flood_fills_no_log(tmp_path: Path) -> None:
 
     async def play(desk: Desk, _: SimulatedDevice) -> None:
         station = desk.service.station(desk.target(), None)
+        assert isinstance(station, LsqStation)
         for _number in range(5 * IGNORED_MAX):
-            station._ignored(Ignored("junk", "noise", None, b"noise"))
+            station._means.told.ignored(Ignored("junk", "noise", None, b"noise"))
         assert [event.event for event in desk.events] == ["ignored"] * IGNORED_MAX + ["note"]
 
     at_a_desk(tmp_path, play)

@@ -2,8 +2,9 @@
 
 Written from WIRE.md 3 and CATALOG.md 2, without `protocol/` and `simulator/`. A `World` is a value: the device's
 memory, the copies that are still under way, and how often the command was executed. `moves` gives every world and
-the facts that one step of the agent can lead to. Copies may be lost or late, never doubled (TCP); the device may start
-anew between any two messages; a quiet time ends all copies that are under way.
+the facts that one step of the agent can lead to. Copies may be lost or late, never doubled; the device may start anew
+between any two messages; a quiet time ends all copies that are under way. On a stream that opening anew does not cut,
+answers may be late too, and then answer whatever is asked next, unless their form tells them apart.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from agent.evidence import (
     BadSession,
     Burnt,
     Connected,
+    Drained,
     Evidence,
     NotSent,
     Owner,
@@ -29,7 +31,7 @@ from agent.evidence import (
 )
 from agent.operation import Cause
 from agent.reckoning import BOOT
-from agent.steps import Connect, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Read, Send, Session, Settle, Step, Wait
 from tests.agent.game import DIGEST, Setup
 
 BEFORE, DELTA = 10, 5
@@ -41,7 +43,9 @@ class World:
     """The truth.
 
     `session` 0 is none, `last` the number consumed in it, `record` as in WIRE.md 2; `late` are the copies under way,
-    `life` is the session that the agent was last told.
+    `life` is the session that the agent was last told. `answers` are late ones on a surviving stream, oldest first: an
+    ack is None, a reading its value. `cut`: the open connection did not outlive a start of the device. Only where
+    somebody reads on the connection of an unanswered copy does that matter.
     """
 
     executed: int = 0
@@ -55,6 +59,8 @@ class World:
     boots_left: int = 1
     conn: int = 0
     life: int | None = None
+    answers: tuple[str | None, ...] = ()
+    cut: bool = False
 
 
 Move = tuple[World, tuple[Evidence, ...]]
@@ -71,9 +77,10 @@ def moves(setup: Setup, world: World, step: Step) -> Iterator[Move]:
             case Settle():
                 yield from _settle(before, step)
             case Read():
-                yield before, (Reading(step.setting, _read(before, step.setting), before.conn, step.why),)
-                if step.why is Why.VERIFY:
-                    yield before, (Reading(step.setting, None, before.conn, step.why),)
+                yield from _read(setup, before, step)
+            case Drain():
+                for quiet in _quieted(setup, before):
+                    yield quiet, (Drained(quiet.conn, step.quiet_s),)
             case Wait(seconds=seconds):
                 yield before, (Waited(seconds),)
 
@@ -99,7 +106,8 @@ def _arrivals(setup: Setup, world: World) -> Iterator[World]:
 
 
 def _booted(setup: Setup, w: World) -> World:
-    w = replace(w, boot=w.boot + 1, boots_left=w.boots_left - 1)
+    cut = setup.terms.apart and not setup.terms.survives_reopen
+    w = replace(w, boot=w.boot + 1, boots_left=w.boots_left - 1, cut=cut)
     if not setup.durable:
         w = replace(w, session=0, last=0, record=None)
     back = setup.terms.readback
@@ -134,10 +142,12 @@ def _connect(setup: Setup, w: World, step: Connect) -> Iterator[Move]:
     worlds = [w]
     if step.quiesce_s > 0:
         quiet = (Waited(step.quiesce_s),)
-        worlds = [*(x for x in _arrivals(setup, w) if not x.late), replace(w, late=())]
+        worlds = list(_quieted(setup, w))
+    elif not setup.terms.survives_reopen:
+        worlds = [replace(w, answers=())]
     for x in worlds:
         yield x, (*quiet, NotSent(Cause.UNREACHABLE, "refused"))
-        x = replace(x, conn=x.conn + 1)
+        x = replace(x, conn=x.conn + 1, cut=False)
         if not setup.numbered:
             yield x, (*quiet, Connected(x.conn))
             continue
@@ -155,9 +165,20 @@ def _send(setup: Setup, w: World, step: Send) -> Iterator[Move]:
         number = (w.life or 0, 1)
     seq, session, digest = (number[1], number[0], DIGEST) if number else (0, None, None)
     sent = Sent(step.attempt, w.conn, step.text, seq, session, digest)
+    if w.cut:
+        yield w, (sent, Unknown("lost"))
+        return
     done, reply = _take(setup, w, number)
+    stale = _first(setup, w, ack=True)
+    if stale is not None:
+        yield _without(w, stale), (sent, Acked(step.attempt, False, None))
+        later = replace(_without(done, stale), answers=(*_without(done, stale).answers, None))
+        yield later, (sent, Acked(step.attempt, False, None))
+        return
     yield done, (sent, reply)
     yield done, (sent, Unknown("silence"))
+    if not setup.numbered:
+        yield replace(done, answers=(*done.answers, None)), (sent, Unknown("silence"))
     yield w, (sent, Unknown("lost"))
     yield replace(w, late=(*w.late, number)), (sent, Unknown("silence"))
 
@@ -179,5 +200,36 @@ def _settle(w: World, step: Settle) -> Iterator[Move]:
         yield w, (Spent(Owner.OTHER),)
 
 
-def _read(w: World, setting: str) -> str:
-    return str(w.boot if setting == BOOT else w.value)
+def _read(setup: Setup, w: World, step: Read) -> Iterator[Move]:
+    """A reading is answered, by a late answer first where there is one; or late, or not at all."""
+    if w.cut:
+        yield w, (Reading(step.setting, None, w.conn, step.why),)
+        return
+    value = str(w.boot if step.setting == BOOT else w.value)
+    stale = _first(setup, w, ack=False)
+    if stale is not None:
+        seen = w.answers[stale] or str(w.value)  # an ack carries the value after the command
+        left = _without(w, stale)
+        yield replace(left, answers=(*left.answers, value)), (Reading(step.setting, seen, w.conn, step.why),)
+        return
+    yield w, (Reading(step.setting, value, w.conn, step.why),)
+    if step.why is Why.VERIFY:
+        yield w, (Reading(step.setting, None, w.conn, step.why),)
+        yield replace(w, answers=(*w.answers, value)), (Reading(step.setting, None, w.conn, step.why),)
+
+
+def _quieted(setup: Setup, w: World) -> Iterator[World]:
+    """After the quiet time: what was under way has arrived or got lost, and nothing is owed."""
+    for each in (*(x for x in _arrivals(setup, w) if not x.late), replace(w, late=())):
+        yield replace(each, answers=())
+
+
+def _first(setup: Setup, w: World, *, ack: bool) -> int | None:
+    """Which late answer would be taken for the answer to a command or to a reading."""
+    told_apart = setup.terms.apart
+    fits = (n for n, answer in enumerate(w.answers) if not told_apart or (answer is None) == ack)
+    return next(fits, None)
+
+
+def _without(w: World, n: int) -> World:
+    return replace(w, answers=w.answers[:n] + w.answers[n + 1 :])

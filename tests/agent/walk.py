@@ -80,10 +80,11 @@ def outlook(terms: Terms, v: View) -> Hashable:
     copies = [v.copies[0].conn, v.copies[-1].conn] if v.copies else []
     conns = [places.setdefault(c, len(places)) for c in (v.conn, v.baseline_conn, *copies)]
     late_s = terms.late_max_s
-    quiet = [look.waited_s >= late_s or look.conn == copies[-1] for look in v.readings]
+    refused = isinstance(v.word, Nakked)
+    quiet = [look.waited_s >= late_s or (refused and look.conn == copies[-1]) for look in v.readings]
     looks = (
         *(
-            (look.value, places.setdefault(look.conn, len(places)), ordered, v.waits > look.waits)
+            (look.value, places.setdefault(look.conn, len(places)), ordered, v.waits > look.waits, look.owed)
             for look, ordered in list(zip(v.readings, quiet, strict=True))[-2:]
         ),
         (len(v.readings) > 1 and v.readings[-1].waits > v.readings[-2].waits, len(quiet), sum(quiet)),
@@ -106,7 +107,8 @@ def outlook(terms: Terms, v: View) -> Hashable:
         (min(v.silent, terms.attempts_max), min(v.silent_here, 2), min(v.deferred_s, terms.busy_max_s)),
         (v.bad_session is not None, v.hello_since_bad_session, v.settles_lost, v.settle_lost_here),
         (v.settle_held, v.hello_is_news, v.same_session),
-        (tuple(v.baselines.items()), looks, v.boot_after, v.owes_answer, v.booted),
+        (tuple(v.baselines.items()), looks, v.boot_after, v.owes_copy, v.owes_read, v.booted),
+        (min(v.failed_reads, terms.attempts_max), v.problem),
         (min(v.waited_s, late_s), v.given_up is None),
     )
 

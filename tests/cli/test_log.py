@@ -11,11 +11,10 @@ import pytest
 from agent.cli import log, places
 from agent.service import Service
 from agent.settings import Settings
-from logs.events import Event, dated, human
+from logs.events import dated, human
 from logs.place import LOG_FILE, previous_path
-from logs.writer import LogWriter
 from tests.cli.project import Project
-from tests.logs.samples import sample
+from tests.logs.samples import sample, write_log
 
 HEAVY = ("asyncio", "sqlite3", "construct", "pydantic", "rich", "ruamel.yaml")
 """What `log` must not load: a third of a second on a small computer."""
@@ -38,17 +37,8 @@ SHOWN = [event for event in STORY if event.level != "DEBUG"]
 @pytest.fixture
 def logged(project: Project) -> Project:
     """A project whose log tells `STORY`."""
-    _write(project.home, *STORY)
+    write_log(project.home, *STORY)
     return project
-
-
-def _write(home: Path, *events: Event) -> None:
-    home.mkdir(exist_ok=True)
-    writer = LogWriter(home / LOG_FILE)
-    for event in events:
-        writer.write(event)
-    writer.close()
-    assert writer.problem is None
 
 
 def test_the_log_is_read_where_the_agent_writes_it(tmp_path: Path) -> None:
@@ -111,7 +101,7 @@ def test_bytes_are_shown_on_demand(logged: Project) -> None:
 
 def test_a_whole_id_is_meant_even_where_it_begins_another(project: Project) -> None:
     """An id that is also the beginning of another one stands for itself."""
-    _write(project.home, sample(op="X1"), sample(op="X12"))
+    write_log(project.home, sample(op="X1"), sample(op="X12"))
     assert len(project.type("log", "--op", "x1").lines) == 1
 
 
@@ -123,6 +113,7 @@ def test_a_whole_id_is_meant_even_where_it_begins_another(project: Project) -> N
         (["--since", "yesterday"], "--since: not a time: 'yesterday'"),
         (["--level", "loud"], "'loud'"),
         (["--plain", "--json"], "exclude each other"),
+        (["--retried", "--follow"], "--retried looks back"),
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(logged: Project, words: list[str], says: str) -> None:
@@ -168,14 +159,14 @@ def test_a_log_that_cannot_be_read_is_said(project: Project) -> None:
 
 def test_text_of_a_device_is_never_markup(project: Project) -> None:
     """Brackets that a device sends stand as they came."""
-    _write(project.home, sample("refused", text="[bold]x[/bold]"))
+    write_log(project.home, sample("refused", text="[bold]x[/bold]"))
     assert project.type("log", "--plain").lines == ["[INFO] refused: [bold]x[/bold]"]
 
 
 def test_follow_goes_on_with_what_comes(logged: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """--follow prints what is there, then what is written later, and obeys the filters throughout."""
     late = sample("ack", device="pump-7", seq=13, attempt=1)
-    monkeypatch.setattr(log, "_pause", _pauses(lambda: _write(logged.home, sample(device="pump-8"), late)))
+    monkeypatch.setattr(log, "_pause", _pauses(lambda: write_log(logged.home, sample(device="pump-8"), late)))
     ended = logged.type("log", "--follow", "--device", "pump-7")
     assert ended.lines == [dated(event) for event in (*SHOWN[:2], late)]
     assert ended.code == 0
@@ -243,7 +234,7 @@ def test_a_real_process_ends_on_ctrl_c(logged: Project) -> None:
 
 def test_a_reader_that_goes_early_is_no_error(project: Project) -> None:
     """`ackonce log | head -1` ends with exit 0 although most lines find no reader."""
-    _write(project.home, *(sample(text="x" * 400) for _ in range(400)))
+    write_log(project.home, *(sample(text="x" * 400) for _ in range(400)))
     with _started(project.home) as process:
         assert process.stdout is not None
         assert process.stderr is not None

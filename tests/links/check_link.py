@@ -2,7 +2,9 @@
 
 import asyncio
 import random
+import re
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import pytest
@@ -23,7 +25,7 @@ class Peer(Protocol):
         """Send bytes."""
 
     def cut(self) -> None:
-        """Close in an orderly way: what was fed before still arrives."""
+        """End the stream as this kind of peer ends it."""
 
 
 Opener = Callable[[], Awaitable[tuple[Link, Peer]]]
@@ -62,9 +64,18 @@ class Listener:
                 await self._something.wait()
 
 
-async def check_link(open_pair: Opener) -> None:
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """How the links of one kind end. `in_order`: what was sent before still arrives; a pulled plug takes it along."""
+
+    why: str = "the device closed the connection"
+    in_order: bool = True
+
+
+async def check_link(open_pair: Opener, ends: Ends = Ends()) -> None:
     """Run every check on a link of its own."""
-    for check in (_bytes_both_ways, _peer_closes, _we_close, _we_close_with_bytes_on_the_way, _two_at_once):
+    await _peer_ends(open_pair, ends)
+    for check in (_bytes_both_ways, _we_close, _we_abort, _we_close_with_bytes_on_the_way, _two_at_once):
         await check(open_pair)
 
 
@@ -97,20 +108,23 @@ async def _bytes_both_ways(open_pair: Opener) -> None:
     link.close()
 
 
-async def _peer_closes(open_pair: Opener) -> None:
+async def _peer_ends(open_pair: Opener, ends: Ends) -> None:
     """The end is told once, after the last bytes, with a reason; writing is LinkLost from then on."""
     link, peer, listener = await _attached(open_pair)
     peer.feed(b"goodbye")
+    if not ends.in_order:
+        await listener.until(lambda: listener.data == b"goodbye")
     peer.cut()
     await listener.until(lambda: bool(listener.lost_why))
     assert listener.data == b"goodbye"
     for _ in range(2):
-        with pytest.raises(LinkLost, match="closed the connection"):
+        with pytest.raises(LinkLost, match=ends.why):
             link.write(b"x")
     link.close()
-    link.close()
+    link.close(abort=True)
     await _turns()
-    assert listener.lost_why == ["the device closed the connection"]
+    [why] = listener.lost_why
+    assert re.fullmatch(ends.why, why)
 
 
 async def _we_close(open_pair: Opener) -> None:
@@ -119,6 +133,19 @@ async def _we_close(open_pair: Opener) -> None:
     link.close()
     with pytest.raises(LinkLost, match="closed"):
         link.write(b"x")
+    link.close()
+    await _turns()
+    assert (listener.data, listener.lost_why) == (b"", [])
+
+
+async def _we_abort(open_pair: Opener) -> None:
+    """Aborting is closing: at once, silent, and more than once if need be."""
+    link, _, listener = await _attached(open_pair)
+    link.write(b"on its way")
+    link.close(abort=True)
+    with pytest.raises(LinkLost, match="closed"):
+        link.write(b"x")
+    link.close(abort=True)
     link.close()
     await _turns()
     assert (listener.data, listener.lost_why) == (b"", [])

@@ -2,80 +2,26 @@
 
 import asyncio
 import socket
-import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
 from agent.links.link import Link, Unreachable
-from agent.links.tcp import open_tcp
+from agent.links.tcp import TcpLink, open_tcp
 from tests.agent.memory_link import memory_pair
 from tests.agent.store_desk import virtual
 from tests.links.check_link import WAIT_S, Listener, Peer, check_link
-
-HOST = "127.0.0.1"
-
-
-class TcpPeer(asyncio.Protocol):
-    """The device's end of a TCP connection."""
-
-    def __init__(self, ready: "asyncio.Future[TcpPeer]") -> None:
-        self._ready = ready
-        self._data = b""
-        self._arrived = asyncio.Event()
-        self.ended = asyncio.Event()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        self._ready.set_result(self)
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes came in."""
-        self._data += data
-        self._arrived.set()
-
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
-        """The connection ended."""
-        self.ended.set()
-
-    def pause(self) -> None:
-        """Read nothing for a while."""
-        self._transport.pause_reading()
-
-    def resume(self) -> None:
-        """Read on."""
-        self._transport.resume_reading()
-
-    async def receive(self, size: int) -> bytes:
-        """Everything that came in, once it is at least `size` bytes."""
-        while len(self._data) < size:
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._data
-
-    def feed(self, data: bytes) -> None:
-        """Send bytes."""
-        self._transport.write(data)
-
-    def cut(self) -> None:
-        """Close in an orderly way."""
-        self._transport.close()
-
-    def reset(self) -> None:
-        """End the connection as a crash does."""
-        sock = self._transport.get_extra_info("socket")
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        self._transport.abort()
+from tests.links.tcp_peer import HOST, TcpPeer
 
 
-async def tcp_pair() -> tuple[Link, TcpPeer]:
-    """A TCP connection on this machine; nothing listens any more once it stands."""
+async def tcp_pair(*, small: bool = False) -> tuple[Link, TcpPeer]:
+    """A TCP connection on this machine; nothing listens any more once it stands. `small`: the peer buffers little."""
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[TcpPeer] = loop.create_future()
     server = await loop.create_server(lambda: TcpPeer(ready), HOST, 0)
+    if small:
+        server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     try:
         link = await open_tcp(HOST, server.sockets[0].getsockname()[1], WAIT_S)
         return link, await ready
@@ -126,6 +72,28 @@ def test_closing_drops_what_has_not_left() -> None:
         async with asyncio.timeout(WAIT_S):
             await peer.ended.wait()
         assert len(await peer.receive(0)) < size
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("abort", [False, True])
+def test_what_aborting_takes_back(*, abort: bool) -> None:
+    """Aborting drops what the operating system could not deliver yet, and resets; plain closing lets it arrive."""
+    size = 200_000
+
+    async def scenario() -> None:
+        link, peer = await tcp_pair(small=True)
+        assert isinstance(link, TcpLink)
+        peer.pause()
+        link.write(bytes(size))
+        assert link._transport is not None
+        assert link._transport.get_write_buffer_size() == 0, "the operating system was to take it all"
+        link.close(abort=abort)
+        peer.resume()
+        async with asyncio.timeout(WAIT_S):
+            await peer.ended.wait()
+        assert peer.was_reset is abort
+        assert (len(await peer.receive(0)) < size) is abort
 
     asyncio.run(scenario())
 

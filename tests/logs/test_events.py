@@ -52,6 +52,11 @@ LINES: list[tuple[Event, str]] = [
     (sample("connected", "DEBUG", **ALL, text="to SN-77"), "[DEBUG] to SN-77"),
     (sample("session", "DEBUG", **ALL, text="opened 131073"), "[DEBUG] opened 131073"),
     (sample("boot", "WARN", **ALL, text="the device booted"), "[WARN] the device booted"),
+    (sample("notice", **ALL, text="# door open, seq=1042 ack"), "[INFO] notice: # door open, seq=1042 ack"),
+    (
+        sample("waiting", "WARN", **ALL, text="3.0 s: an answer is still owed"),
+        "[WARN] waiting 3.0 s: an answer is still owed",
+    ),
     (sample("note", "ERROR", seq=7, text="disk full"), "[ERROR] seq=7 disk full"),
     # What is not known is absent, and nothing stands in its place.
     (sample("sent", cmd="SET"), "[INFO] cmd=SET sent"),
@@ -59,6 +64,8 @@ LINES: list[tuple[Event, str]] = [
     (sample("settled"), "[INFO] settled"),
     (sample("refused", "WARN", attempt=1), "[WARN] attempt=1 refused"),
     (sample("boot"), "[INFO] boot"),
+    (sample("notice"), "[INFO] notice"),
+    (sample("waiting"), "[INFO] waiting"),
     (sample("sent", seq=0, attempt=0), "[INFO] seq=0 attempt=0 sent"),
     # Text from outside is shown, never interpreted.
     (sample("refused", text="\x1b[31m{0}\n[INFO] ack"), r"[INFO] refused: \x1b[31m{0}\n[INFO] ack"),
@@ -70,6 +77,12 @@ LINES: list[tuple[Event, str]] = [
 def test_human_line(event: Event, line: str) -> None:
     """The line for people is exactly the line of the contract."""
     assert human(event) == line
+
+
+def test_no_name_breaks_a_line() -> None:
+    """Names from files are as clean in a record as texts of devices."""
+    event = sample(device="a\nb", setting="c\nd", cmd="e\nf")
+    assert (event.device, event.setting, event.cmd) == (r"a\nb", r"c\nd", r"e\nf")
 
 
 def test_every_event_has_its_line() -> None:
@@ -101,7 +114,7 @@ def test_json_line() -> None:
     event = Event(ts=TS, level="WARN", event="timeout", seq=1042, attempt=1, elapsed_s=0.5, text="é\x1b")
     assert event.to_json() == (
         '{"schema":1,"ts":"2026-11-29T22:48:03.120Z","level":"WARN","op":null,"run":null,"device":null,'
-        '"agent":null,"policy":null,"session":null,"seq":1042,"cmd":null,"attempt":1,"event":"timeout",'
+        '"agent":null,"policy":null,"session":null,"seq":1042,"cmd":null,"setting":null,"attempt":1,"event":"timeout",'
         '"text":"\\u00e9\\\\x1b","elapsed_s":0.5,"bytes":null,"route":null}'
     )
 
@@ -156,9 +169,9 @@ def test_no_record(line: str) -> None:
 
 
 def test_unknown_keys_are_passed_over() -> None:
-    """A key of a later version does not hide the record from this one; a missing key is unknown."""
+    """A key of a later version does not hide the record from this one; a key of an older one is unknown."""
     record = GOOD | {"colour": "red"}
-    del record["route"]
+    del record["route"], record["setting"]
     assert from_json(json.dumps(record)) == from_json(json.dumps(GOOD))
 
 

@@ -43,7 +43,7 @@ class Script:
 def test_filters(tmp_path: Path) -> None:
     """Each filter lets exactly its records pass, and filters add up."""
     path = tmp_path / "log"
-    one = sample("sent", op="A", device="pump-7", seq=1, ts="2026-01-01T00:00:00.000Z")
+    one = sample("sent", op="A", device="pump-7", setting="offset", seq=1, ts="2026-01-01T00:00:00.000Z")
     two = sample("timeout", "WARN", op="A", device="pump-7", seq=2, ts="2026-01-01T00:00:00.001Z")
     three = sample("note", "DEBUG", op="B", device="psu-3", seq=1, ts="2026-01-02T00:00:00.000Z")
     four = sample("note", "ERROR", op=None, ts="2026-01-03T00:00:00.000Z")
@@ -52,6 +52,8 @@ def test_filters(tmp_path: Path) -> None:
     assert list(read(path, device="pump-7")) == [one, two]
     assert list(read(path, seq=1)) == [one, three]
     assert list(read(path, op="A")) == [one, two]
+    assert list(read(path, setting="offset")) == [one]
+    assert list(follow(path, wait=Script(), setting="offset")) == [one]
     assert list(read(path, device="pump-7", seq=1)) == [one]
     assert list(read(path, level="DEBUG")) == [one, two, three, four]
     assert list(read(path, level="INFO")) == [one, two, four]

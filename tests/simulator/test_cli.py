@@ -61,7 +61,7 @@ def test_json_is_two_objects() -> None:
         (["--tier", "3"], 2, "3 is not in the range"),
         (["--unit", "0"], 2, "0 is not in the range"),
         (["--profile", "demo/controler"], 2, "Did you mean 'demo/controller'?"),
-        (["--profile", "zzz"], 2, "There is: demo/controller."),
+        (["--profile", "zzz"], 2, "There is: demo/controller, demo/controller-line."),
         (["--tcp", "7000"], 2, "is not HOST:PORT"),
         (["--tcp", "127.0.0.1:65536"], 2, "is not HOST:PORT"),
         (["--tcp", "127.0.0.1:" + "9" * 5_000], 2, "is not HOST:PORT"),

@@ -7,17 +7,19 @@ from types import MappingProxyType
 from protocol.native.codes import Type
 from protocol.native.frame import Frame, encode
 from simulator.delivery import Outbox, disturbed
-from simulator.fault_kinds import Fault, Faults
+from simulator.fault_kinds import Fault
+from simulator.fault_terms import Faults
 from simulator.loop import run
+from simulator.tongues import LSQ_FRAMES
 
 REPLY = encode(Frame(Type.CMD, True, 1, 1, 0, 0x20001, 1, b"\x0015"))
 
 
 def test_bit_flip_never_touches_the_closing_zero() -> None:
     """Whatever the seed, one bit before the zero is wrong."""
-    faults = Faults(MappingProxyType({Fault.BIT_FLIP: 0.0}))
+    faults = Faults(MappingProxyType({str(Fault.BIT_FLIP): ()}))
     for seed in range(1_000):
-        flipped = disturbed(REPLY, faults, request=b"", previous=b"", rng=random.Random(seed))
+        flipped = disturbed(REPLY, faults, LSQ_FRAMES, request=b"", previous=b"", rng=random.Random(seed))
         wrong = [(a ^ b).bit_count() for a, b in zip(flipped, REPLY, strict=True)]
         assert (sum(wrong), wrong[-1]) == (1, 0), f"seed {seed}"
 

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.native.codes import Status, Type
 from protocol.native.frame import digest
-from simulator.faults import Fault
+from simulator.fault_kinds import Fault
 from tests.simulator.bench import ADJUST, Client, bench
 
 

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.fault_kinds import KINDS, MEANINGS, OF_EXECUTIONS, USUAL_S
-from simulator.faults import Fault, FaultPlan, FaultTextError, parse
+from simulator.fault_kinds import DEVICE, FAULTS, LSQ, ONLY, TEXT, Fault
+from simulator.fault_terms import Vocabulary
+from simulator.faults import FaultPlan, FaultTextError, parse
+from simulator.proxy.faults import PROXY
 
 
 def said(plan: FaultPlan, *kinds: str) -> list[str]:
@@ -52,12 +54,26 @@ def test_spaces_and_empty_clauses_mean_nothing(text: str) -> None:
     assert said(parse(text), "cmd") == ["cut" if "cut" in text else ""]
 
 
-@pytest.mark.parametrize("fault", Fault)
-def test_every_fault_has_a_text_and_a_meaning(fault: Fault) -> None:
-    """Each fault can be written as its own text and is explained in the help."""
-    text = f"{fault} 0.5" if fault in USUAL_S else str(fault)
-    assert str(parse(f"cmd 1: {text}").next("cmd")) == text
-    assert MEANINGS[fault]
+@pytest.mark.parametrize("vocabulary", [LSQ, TEXT, DEVICE, PROXY], ids=["lsq", "text", "device", "proxy"])
+def test_every_fault_has_a_text_and_a_meaning(vocabulary: Vocabulary) -> None:
+    """Each fault can be written as its own text and is explained in one line of the help."""
+    examples = {float: "0.5", int: "3", bytes: "00ff"}
+    for fault, entry in vocabulary.faults.items():
+        text = " ".join((fault, *(examples[type(parameter.usual)] for parameter in entry.parameters)))
+        kind = vocabulary.only.get(fault, vocabulary.kinds[0])
+        assert str(parse(f"{kind} 1: {text}", vocabulary).next(kind)) == text
+        assert entry.meaning
+    assert len(vocabulary.help_lines()) == len(vocabulary.faults)
+
+
+def test_a_tongue_has_no_faults_that_mean_nothing_to_it() -> None:
+    """Text has neither units nor stored answers, LSQ1 says nothing unasked, and no fault is left out of both."""
+    assert set(FAULTS) - set(TEXT.faults) == {"long_reply", "indeterminate", "wrong_unit"}
+    assert set(FAULTS) - set(LSQ.faults) == {"notice"}
+    with pytest.raises(FaultTextError, match="'notice' is not a fault"):
+        parse("cmd 1: notice", LSQ)
+    with pytest.raises(FaultTextError, match="'nop' is not a kind of message"):
+        parse("nop 1: cut", TEXT)
 
 
 @pytest.mark.parametrize(
@@ -70,17 +86,20 @@ def test_every_fault_has_a_text_and_a_meaning(fault: Fault) -> None:
         ("cmd 3-2: cut", 5, "counted from 1"),
         ("cmd 1.5: cut", 5, "which message"),
         ("cmd 1 cut", 7, "'cut' instead of ':'"),
-        ("cmd 1: cut 2", 12, "cut takes no seconds"),
+        ("cmd 1: cut 2", 12, "cut takes no value"),
+        ("cmd 1: delay 1 2", 16, "delay takes S"),
         ("cmd 1: delay", 13, "seconds of delay, as in 'delay 1.5', is missing before the end"),
         ("cmd 1: delay 3601", 14, "at most 3600"),
         ("cmd 1: cut drop_ack", 12, "'drop_ack' instead of ';'"),
-        ("read 1: busy 1", 9, "busy concerns commands, not read"),
+        ("read 1: busy 1", 9, "busy concerns cmd messages, not read"),
         ("cmd 1:", 7, "the end of the text is not a fault"),
         ("cmd 1: cut,", 12, "the end of the text is not a fault"),
         ("seed x: cut 1", 6, "a seed is missing"),
         ("seed 7: cut", 12, "probability of cut, 0 to 1, is missing"),
         ("seed 7: cut 1.5", 13, "at most 1"),
-        ("seed 7: cut 0.1 2", 17, "cut takes no seconds"),
+        ("seed 7: cut 0.1 2", 17, "cut takes no value"),
+        ("seed 7: read busy 1", 14, "busy concerns cmd messages, not read"),
+        ("seed 7: cmd 1", 13, "'1' is not a fault"),
         ("cmd 1: cut; ?", 13, "'?' has no meaning here"),
         ("cmd 1: cut\n\t!", 13, "'!' has no meaning here"),
         (f"cmd {'9' * 10}: cut", 5, "more than 9 digits"),
@@ -110,7 +129,7 @@ def test_any_text_is_a_plan_or_a_named_mistake(text: str) -> None:
 
 def test_a_seed_repeats_exactly() -> None:
     """Two plans of one text agree on every message; another seed does not."""
-    kinds = [KINDS[k % len(KINDS)] for k in range(200)]
+    kinds = [LSQ.kinds[k % len(LSQ.kinds)] for k in range(200)]
     text = "seed 7: drop_ack 0.2, delay 0.1 3, busy 0.3"
     assert said(parse(text), *kinds) == said(parse(text), *kinds)
     assert said(parse(text), *kinds) != said(parse(text.replace("7", "8")), *kinds)
@@ -133,16 +152,50 @@ def test_one_chance_does_not_shift_another() -> None:
 
 def test_seeds_use_the_usual_seconds_unless_told() -> None:
     """`delay 1` in a seed clause is a probability, and `delay 1 3` a probability and three seconds."""
-    assert said(parse("seed 1: delay 1"), "cmd") == [f"delay {USUAL_S[Fault.DELAY]:g}"]
+    assert said(parse("seed 1: delay 1"), "cmd") == ["delay 1.5"]
     assert said(parse("seed 1: delay 1 3"), "cmd") == ["delay 3"]
 
 
-def test_faults_of_executions_are_known() -> None:
+def test_chances_may_concern_one_kind_alone() -> None:
+    """A kind in front of a fault of a seed clause leaves the other messages in peace."""
+    assert said(parse("seed 1: read cut 1, echo 1"), "cmd", "read") == ["echo", "cut, echo"]
+
+
+def test_faults_of_one_kind_are_known() -> None:
     """Clauses for other kinds refuse exactly these."""
-    for fault in Fault:
-        text = f"nop 1: {fault}{' 1' if fault in USUAL_S else ''}"
-        if fault in OF_EXECUTIONS:
+    for fault, entry in FAULTS.items():
+        text = f"nop 1: {fault}{' 1' * len(entry.parameters)}"
+        if fault in ONLY:
             with pytest.raises(FaultTextError):
                 parse(text)
         else:
             parse(text)
+
+
+def test_values_of_the_proxy_are_read_by_their_sort() -> None:
+    """Bytes are hexadecimal digits, lengths whole numbers from 1, and several values follow one another."""
+    plan = parse("from 1: junk FF007f, split 4 0.2, trunc 2; to 1: replace 00", PROXY)
+    assert plan.next("from").armed == {"junk": (b"\xff\x00\x7f",), "split": (4, 0.2), "trunc": (2,)}
+    assert plan.next("to").armed == {"replace": (b"\x00",)}
+    assert parse("seed 1: to split 1", PROXY).next("to").armed == {"split": (4, 0.2)}
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "part"),
+    [
+        ("from 1: junk", 13, "the bytes of junk, as in 'junk ff00', are missing before the end"),
+        ("from 1: junk fff", 14, "the bytes of junk"),
+        ("from 1: junk xy", 14, "the bytes of junk"),
+        (f"from 1: junk {'00' * 257}", 14, "at most 256"),
+        ("from 1: trunc 0", 15, "trunc counts bytes from 1"),
+        ("from 1: trunc 1.5", 15, "the bytes of trunc, as in 'trunc 1', is missing"),
+        ("from 1: split 4", 16, "the seconds of split"),
+        ("from 1: split 4 0.2 1", 21, "split takes N GAP"),
+        ("cmd 1: drop", 1, "'cmd' is not a kind of message"),
+    ],
+)
+def test_mistakes_in_plans_of_the_proxy_are_named(text: str, column: int, part: str) -> None:
+    """The proxy's plans are refused in the same words and with their column."""
+    with pytest.raises(FaultTextError) as caught:
+        parse(text, PROXY)
+    assert (caught.value.column, part in str(caught.value)) == (column, True), str(caught.value)

@@ -178,7 +178,9 @@ def test_effect_and_record_are_one_write(tmp_path: Path, monkeypatch: pytest.Mon
         save, written = StateFile.save, []
 
         def noting(file: StateFile, saved: Saved) -> None:
-            written.append((saved.values["offset"], saved.memory.record is not None))
+            written.append(
+                (saved.values["offset"], saved.memory is not None and saved.memory.record is not None)
+            )
             save(file, saved)
 
         with monkeypatch.context() as patch:

@@ -1,0 +1,421 @@
+"""How does the agent talk to equipment with plain text lines and no numbers? Its duties of CATALOG.md 2.
+
+Nothing in a reply says which request it answers, so a request goes out only where no other answer can come:
+
+* Where opening anew cuts the stream (TCP), an unanswered request ends the connection, and nothing that may still change
+  the device is followed by another changing command before the quiet time has passed, whichever process sends it.
+* Where it does not (serial, terminal servers: `stream` names it), every request owes its answer, in the store too,
+  until it is seen or can no longer come. What is owed is waited out before the next request.
+* A reading counts only if no other answer follows it at once: two answers to one question belong to somebody else.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NoReturn
+
+from agent.dialects.line_facts import serial_in
+from agent.evidence import Acked, Booted, Connected, Deferred, Evidence, Nakked, NotSent, Sent, Unknown
+from agent.exchange import READ_ONLY, Answer, Exchange, Held, Lost, Warrant
+from agent.exchange import Outcome as Heard
+from agent.journal import Intent
+from agent.links.link import PortHeld, Unreachable
+from agent.operation import Cause
+from agent.registry import Held as HeldElsewhere
+from agent.registry import Lease, WrongDevice
+from agent.retry import again_after
+from agent.station import Expected, Identity, Means, Patience, ReadAnswer, check_identity
+from agent.steps import Send, Session, Settle
+from devices.profile import Profile
+from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineRequester, Notice, Started, Waiting
+
+REACH_TRIES = 4
+"""Connections that are tried in one step; equipment with one slot may need a moment to see that the last one ended."""
+HUSH_S = 0.02
+"""How long a reading waits for a second answer, which would show that it is not ours."""
+BOOT_S = 2.0
+"""How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
+LISTEN_S = 0.05
+"""How long a surviving stream is listened to after it was opened: what others were answered ends here."""
+STAY_S = 10.0
+"""A connection that was silent for longer may be dead without showing it, so the next command gets a new one."""
+SLICE_S = 0.25
+
+
+@dataclass(slots=True)
+class _Loose:
+    """Until when, on the loop's clock, something unanswered may still come in; and the copy that it may answer."""
+
+    until_s: float = 0.0
+    copy: Sent | None = None
+
+
+class LineStation:
+    """One text device in the hands of this process; `lease` is None where nothing but reads will be asked."""
+
+    def __init__(
+        self,
+        lease: Lease | None,
+        expected: Expected,
+        patience: Patience,
+        means: Means,
+        *,
+        profile: Profile,
+        stream: str | None,
+        gap_s: float,
+    ) -> None:
+        """A station that is not connected yet.
+
+        Args:
+            lease: see above.
+            expected: who must answer.
+            patience: for every exchange.
+            means: what it works with.
+            profile: how the device talks.
+            stream: names the stream where opening anew does not cut it, else None.
+            gap_s: the pause that the device needs after each answer.
+        """
+        self._lease = lease
+        self._expected = expected
+        self._patience = patience
+        self._means = means
+        self._registry = means.registry
+        self._clock = means.clock
+        self._profile = profile
+        self._grammar = _grammar(profile)
+        self._stream = stream
+        self._gap_s = gap_s
+        self._late_s = max(profile.timing.late_s, patience.silence_s)
+        self._requester = LineRequester(self._grammar)
+        self._exchange: Exchange | None = None
+        self._loose = _Loose()
+        self._strays: list[str] = []
+        self._noticed: list[Evidence] = []
+        self._conn = 0
+        self._before: tuple[_Loose, datetime | None] = (self._loose, None)
+        self._started = asyncio.Event()
+        self._heard_s = 0.0
+
+    @property
+    def lease(self) -> Lease:
+        """The right to write to the device. Raises RuntimeError on a station for reads."""
+        if self._lease is None:
+            raise RuntimeError("this station was made for reads")
+        return self._lease
+
+    @property
+    def tells_who_it_is(self) -> bool:
+        """Whether the profile says how to ask for the serial number."""
+        return self._profile.identity is not None and "{serial}" in self._profile.identity.expect
+
+    # --- connecting ---------------------------------------------------------------------------------------------------
+
+    async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
+        """Open anew and check who answers. Raises LeaseLost, StoreError.
+
+        Where a changing command is to follow (`keep`), copies of earlier ones can no longer arrive when this returns. A
+        connection that owes nothing serves the next command too.
+        """
+        self._conn = conn
+        if wanted is Session.KEEP and self._may_stay():
+            return Connected(conn)
+        self.close()
+        try:
+            await self._wait_until_quiet(changing=wanted is Session.KEEP)
+            await self.reach()
+            self._note_the_start(conn)
+        except PortHeld as held:
+            return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
+        except Unreachable as problem:
+            return NotSent(Cause.INTERRUPTED if self._means.stopping() else Cause.UNREACHABLE, str(problem))
+        except WrongDevice as wrong:
+            self.close()
+            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {wrong}")
+        except HeldElsewhere as held_elsewhere:
+            self.close()
+            return NotSent(Cause.HELD, str(held_elsewhere))
+        return Connected(conn)
+
+    async def take_over(self) -> NotSent:
+        """There is nothing to take over: the equipment does not know whose it is."""
+        return NotSent(
+            Cause.UNFIT, "the equipment does not know who uses it, so there is nothing to take over"
+        )
+
+    async def who(self) -> tuple[Identity, float]:
+        """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
+        await self._wait_until_quiet(changing=False)
+        identity = await self.reach()
+        started_s = self._clock.now_s()
+        if self._profile.identity is not None:
+            await self._identify()
+        return identity, self._clock.now_s() - started_s
+
+    async def reach(self) -> Identity:
+        """A fresh connection to the right device. Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError."""
+        try:
+            return await self._open()
+        except Unreachable as first:
+            return await again_after(
+                first,
+                self._open,
+                on=Unreachable,
+                attempts_max=REACH_TRIES,
+                sleep=self._clock.sleep,
+                give_up=self._means.stopping,
+            )
+
+    async def _open(self) -> Identity:
+        self.close()
+        link = await self._means.dial()
+        self._requester = LineRequester(self._grammar)
+        self._loose = _Loose()
+        self._started.clear()
+        self._exchange = Exchange(
+            link,
+            self._requester,
+            self._means.deadlines,
+            self._classify,
+            self._ignored,
+            self._means.trace,
+            busy_max_s=self._patience.busy_max_s,
+        )
+        await self._listen_first()
+        return await self._identify()
+
+    async def _listen_first(self) -> None:
+        """Let the board boot where opening makes it, and whatever was on the line for others come in."""
+        timing, boots = self._profile.timing, self._profile.opening_resets
+        wait_s = timing.connect_settle_s or (BOOT_S if boots else 0.0)
+        if boots and self._profile.line is not None and self._profile.line.boot is not None:
+            await self._until_started(wait_s)
+        elif wait_s > 0:
+            await self._clock.sleep(wait_s)
+        if self._stream is not None:
+            await self._clock.sleep(LISTEN_S)
+
+    async def _until_started(self, wait_s: float) -> None:
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._started.wait()
+        except TimeoutError:
+            return
+
+    async def _identify(self) -> Identity:
+        """Ask who it is and compare. Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError."""
+        identity, want = self._profile.identity, self._expected
+        if identity is None:
+            return Identity(model=self._profile.model)
+        answer = await self.read(identity.read)
+        if answer.problem is not None:
+            raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
+        if answer.value is None:
+            await self._wait_out()
+            raise Unreachable(
+                f"{want.url} opens but does not answer '{identity.read}' within {self._patience.silence_s:g} s "
+                "(another device, another speed, another line ending? -vv shows the bytes)"
+            )
+        serial = serial_in(identity.expect, answer.value, want.serial, want.url)
+        if serial is None:
+            return Identity(model=self._profile.model)
+        check_identity(self._registry, self._lease, want, self._profile.model or self._profile.name, serial)
+        return Identity(serial, self._profile.model)
+
+    def _note_the_start(self, conn: int) -> None:
+        """A start that opening caused matters only where something was known of the device before."""
+        if self._profile.opening_resets:
+            self._noticed = [Booted(conn)] if conn > 1 else []
+
+    async def _wait_until_quiet(self, *, changing: bool) -> None:
+        """Wait for answers and copies of earlier requests, of whatever process. Raises Unreachable on an interrupt."""
+        owed_s = self._registry.owed_s(self._stream) if self._stream is not None else 0.0
+        quiet = self._lease.quiet_from if changing and self._lease is not None else None
+        under_way_s = (quiet - self._clock.utc()).total_seconds() if quiet is not None else 0.0
+        wait_s = max(owed_s, min(under_way_s, self._late_s))
+        if wait_s > 0:
+            why = (
+                "an earlier request may still be answered"
+                if owed_s >= wait_s
+                else "an earlier copy may arrive"
+            )
+            self._means.told.waiting(wait_s, f"{why} until then")
+        until_s = self._clock.now_s() + wait_s
+        while (left_s := until_s - self._clock.now_s()) > 0:
+            if self._means.stopping():
+                raise Unreachable("interrupted while waiting for the line to be quiet")
+            await self._clock.sleep(min(left_s, SLICE_S))
+        if quiet is not None and self._lease is not None:
+            self._lease.quiet_from = None
+
+    async def _wait_out(self) -> None:
+        """A question of our own was not answered: on a surviving stream nothing is asked before it no longer can be."""
+        if self._stream is not None:
+            await self._clock.sleep(max(0.0, self._loose.until_s - self._clock.now_s()))
+
+    def _may_stay(self) -> bool:
+        idle_s = self._clock.now_s() - self._heard_s
+        quiet = self._lease is None or self._lease.quiet_from is None
+        return self.alive() and not self._owes() and quiet and idle_s < STAY_S
+
+    def alive(self) -> bool:
+        """Whether a connection is open and has not broken."""
+        return self._exchange is not None and self._exchange.broken is None
+
+    def _owes(self) -> bool:
+        return self._clock.now_s() < self._loose.until_s
+
+    # --- requests -----------------------------------------------------------------------------------------------------
+
+    def unfit(self, text: str) -> str | None:
+        """Why a command can never be carried to this device, or None."""
+        size = len(text.encode())
+        return f"the command is {size} bytes long, a line takes {LINE_MAX}" if size > LINE_MAX else None
+
+    def draw(self, step: Send, conn: int, late_s: float) -> Sent:
+        """The copy that is to leave, under the agent's own number for the command; nothing is sent yet.
+
+        It may be on its way until `late_s` from now. Raises StoreError.
+        """
+        lease = self.lease
+        sent = Sent(step.attempt, conn, step.text, lease.number + (step.attempt == 1))
+        self._before = (self._loose, lease.quiet_from)
+        self._owe(sent, late_s)
+        lease.number = sent.seq
+        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        return sent
+
+    def put_back(self, sent: Sent) -> None:
+        """The copy did not get on record. Raises StoreError."""
+        self.lease.number -= sent.attempt == 1
+        self._copy_is_answered()
+
+    def _copy_is_answered(self) -> None:
+        """Nothing of the last drawn copy is under way any more, nor will anything come back."""
+        earlier, self.lease.quiet_from = self._before
+        self._pay(earlier)
+
+    async def copy(self, intent: Intent, silence_s: float) -> Evidence:
+        """Write one copy and report what became of it."""
+        sent = intent.sent
+        outcome = await self._request(self._requester.ask(sent.text), intent, silence_s)
+        match outcome:
+            case Answer(reply=Answered(refused=refused, value=value, line=line)):
+                self._copy_is_answered()
+                return Nakked(sent.attempt, value or line) if refused else Acked(sent.attempt, False, value)
+            case Held(how=how, waited_s=waited_s):
+                return Deferred(how, waited_s)
+        return Unknown("lost" if isinstance(outcome, Lost) else "silence")
+
+    async def settle(self, step: Settle) -> NoReturn:
+        """Never asked for: a command without a number cannot be settled."""
+        raise TypeError(f"no {step} without numbers")
+
+    async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
+        """Ask a query once. Raises StoreError before it is written.
+
+        While a copy is owed only `reply` answers: a refusal could be the copy's.
+        """
+        self._strays.clear()
+        earlier, owed = self._loose, self._owes()
+        self._owe(earlier.copy, self._late_s)
+        request = self._requester.ask(query, reply, refusable=not owed)
+        outcome = await self._request(request, READ_ONLY, self._patience.silence_s)
+        if not isinstance(outcome, Answer):
+            return ReadAnswer(None)
+        answer: Answered = outcome.reply
+        await self._clock.sleep(HUSH_S)
+        if all(line == answer.line for line in self._strays):
+            self._pay(earlier)
+        else:
+            self._means.told.warn("two answers to one question: neither is believed")
+            return ReadAnswer(None)
+        if answer.refused:
+            return ReadAnswer(None, f"the device says '{answer.line}' to '{query}'")
+        if answer.value is None:
+            return ReadAnswer(None, f"the answer '{answer.line}' to '{query}' carries no value")
+        return ReadAnswer(answer.value)
+
+    async def _request(self, request: bytes, warrant: Warrant, silence_s: float) -> Heard:
+        if self._exchange is None:
+            return Lost("there is no connection")
+        pause_s = self._gap_s - (self._clock.now_s() - self._heard_s)
+        if pause_s > 0:
+            await self._clock.sleep(pause_s)
+        return await self._exchange.ask(request, warrant, silence_s)
+
+    def _owe(self, copy: Sent | None, late_s: float) -> None:
+        """A request is about to leave: its answer is owed until it comes or no longer can. Raises StoreError."""
+        self._loose = _Loose(self._clock.now_s() + late_s, copy)
+        if self._stream is not None:
+            self._registry.owe(self._stream, late_s)
+
+    def _pay(self, earlier: _Loose) -> None:
+        self._loose = earlier
+        if self._stream is None:
+            return
+        left_s = earlier.until_s - self._clock.now_s()
+        if left_s > 0:
+            self._registry.owe(self._stream, left_s)
+        else:
+            self._registry.paid(self._stream)
+
+    def close(self) -> None:
+        """Close the connection, if one is open."""
+        if self._exchange is not None:
+            self._exchange.close()
+            self._exchange = None
+
+    # --- what comes in ------------------------------------------------------------------------------------------------
+
+    def noticed(self) -> list[Evidence]:
+        """The starts that the device announced since this was last asked."""
+        noticed, self._noticed = self._noticed, []
+        return noticed
+
+    def _classify(self, event: Event) -> Answer | Held | None:
+        self._heard_s = self._clock.now_s()
+        match event:
+            case Answered():
+                return Answer(event)
+            case Waiting():
+                return Held("busy", 0.0)
+            case Started():
+                self._started.set()
+                self._noticed.append(Booted(self._conn))
+            case Ignored(why="answer", line=line):
+                self._strays.append(line)
+        return None
+
+    def _ignored(self, event: Event) -> None:
+        """Tell the log what was credited to nothing."""
+        told = self._means.told
+        match event:
+            case Notice(line=line):
+                told.notice(line)
+            case Ignored(why="answer", line=line, data=data):
+                copy, self._loose.copy = self._loose.copy, None
+                if copy is not None and self._owes():
+                    told.late(copy.seq, copy.attempt)
+                else:
+                    told.stray("an answer that nobody asked for", line, data)
+            case Ignored(why="junk", line=line, data=data):
+                told.stray("not understood", line, data)
+            case Ignored(why=why, line=line):
+                told.warn(f"{_HINTS[why]} ({line})")
+
+
+_HINTS = {
+    "echo": "the device or its adapter sends our own line back; if it always does, the profile needs 'echo: true'",
+    "collision": "another line than ours came back, though the profile says that the device echoes: it is not believed",
+    "telnet": "a terminal server negotiates telnet options: set its port to raw",
+}
+
+
+def _grammar(profile: Profile) -> Grammar:
+    line = profile.line
+    if line is None:
+        raise ValueError(f"{profile.name} is not of dialect line")
+    return Grammar(
+        ack=line.ack, nak=line.nak, busy=line.busy, notice=line.notice, boot=line.boot, prompt=line.prompt,
+        echo=line.echo, eol=line.eol,
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""What is a fault plan made of, whatever it is about?
+
+A vocabulary names the kinds of messages and the faults, each with its meaning and with what follows its name.
+There is one for each tongue of the simulated devices (`fault_kinds.py`) and one for the proxy
+(`proxy_faults.py`); `faults.py` reads plans in any of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+SECONDS_MAX = 3600.0
+BYTES_MAX = 256
+
+Value = float | int | bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What follows a fault's name in a plan.
+
+    Attributes:
+        sign: How the help shows it: `S`.
+        usual: What a `seed` clause takes where nothing follows. Its type says what is read: float is seconds
+            (0 to SECONDS_MAX), int a number of bytes from 1, bytes hexadecimal digits (1 to BYTES_MAX bytes).
+    """
+
+    sign: str
+    usual: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One fault: what it does, in one line, and what follows its name."""
+
+    meaning: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The words of one sort of fault plan.
+
+    Attributes:
+        kinds: Kinds of messages, besides `any`.
+        faults: Every fault by name.
+        only: Faults that concern one kind of message alone.
+    """
+
+    kinds: tuple[str, ...]
+    faults: Mapping[str, Entry]
+    only: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def help_lines(self) -> list[str]:
+        """One line per fault: name, what follows it, meaning."""
+        return [
+            f"  {' '.join((name, *(parameter.sign for parameter in entry.parameters))):<18} {entry.meaning}"
+            for name, entry in self.faults.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """What goes wrong with one message: faults by name, each with the values that follow it."""
+
+    armed: Mapping[str, tuple[Value, ...]]
+
+    def __contains__(self, fault: str) -> bool:
+        return fault in self.armed
+
+    def __bool__(self) -> bool:
+        return bool(self.armed)
+
+    def __str__(self) -> str:
+        return ", ".join(" ".join((fault, *map(_shown, values))) for fault, values in self.armed.items())
+
+    def seconds(self, fault: str) -> float:
+        """The seconds of a fault, which are the last of its values; 0 where it is not armed."""
+        value = self.armed.get(fault, (0.0,))[-1]
+        assert not isinstance(value, bytes)  # noqa: S101 (the vocabulary's types, kept by the parser)
+        return value
+
+    def count(self, fault: str) -> int:
+        """The number of bytes of an armed fault, which is the first of its values."""
+        value = self.armed[fault][0]
+        assert isinstance(value, int)  # noqa: S101 (see above)
+        return value
+
+    def data(self, fault: str) -> bytes:
+        """The bytes of an armed fault, which are the first of its values."""
+        value = self.armed[fault][0]
+        assert isinstance(value, bytes)  # noqa: S101 (see above)
+        return value
+
+
+NO_FAULTS = Faults(MappingProxyType({}))
+
+
+def _shown(value: Value) -> str:
+    return value.hex() if isinstance(value, bytes) else f"{value:g}"
