@@ -265,7 +265,7 @@ class _Walk:
             attempts=len(copies),
             before=before,
             expected=wanted,
-            value=_value(facts, finish.outcome),
+            value=_value(facts, finish.outcome, back.setting if back is not None else None),
             elapsed_s=round(self._clock.now_s() - self._started_s, 3),
         )
 
@@ -281,16 +281,15 @@ class _Walk:
         )
 
 
-def _value(facts: list[Evidence], outcome: Outcome) -> str | None:
-    if outcome is not Outcome.APPLIED:
-        return None
+def _value(facts: list[Evidence], outcome: Outcome, setting: str | None) -> str | None:
+    """The value that the device gave last: with its ack or its record, or where the setting was read back."""
     for fact in reversed(facts):
         match fact:
-            case Acked(value=value) if value is not None:
+            case Acked(value=value) if value is not None and outcome is Outcome.APPLIED:
                 return value
-            case Spent(status=0, text=text) if text:
+            case Spent(status=0, text=text) if text and outcome is Outcome.APPLIED:
                 return text
-            case Reading(why=Why.VERIFY, value=value) if value is not None:
+            case Reading(why=Why.VERIFY, value=value) if value is not None and fact.setting == setting:
                 return value
     return None
 

@@ -310,7 +310,7 @@ def _heard(v: View) -> str:
 def _repeat_absolute(t: Terms, v: View) -> Step:
     """The same absolute bytes at once, but never on a connection that owes an answer."""
     if v.opening_failed is not None:
-        return _doubt(f"no ack, and no way back to the device: {v.opening_failed.why}")
+        return _doubt(f"{_heard(v)}, and no way back to the device: {v.opening_failed.why}")
     if v.conn is None or v.owes_copy or v.owes_read:
         return readback.way_back(t, v)
     back = t.readback
@@ -341,6 +341,8 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         return _doubt(
             "the setting shows neither the old nor the expected value: clamped, or someone else wrote"
         )
+    if v.opening_failed is not None:
+        return _doubt(f"{_heard(v)}, and no way back to the device: {v.opening_failed.why}")
     return _doubt(f"{_heard(v)}, and the setting could not be read back reliably")
 
 

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from devices.regex_tree import EVERY, Chain, Chars, Choice, Look, Repeat, Tree, Unknown
 
-STATES_MAX = 200
+STATES_MAX = 600
 COUNT_MAX = 16
 """Counted repetitions are told apart up to this many; a larger count is taken for no limit."""
+WAYS_COUNTED = 100_000
+"""More ways than these are as good as any number."""
 _AT_THE_END = EVERY + 1
 """The mask of the last state: no character, but the same for each way to the end."""
 
@@ -43,7 +45,8 @@ class Automaton:
         """Let each target follow each source, in as many ways as there are to leave the one and enter the other."""
         for source, leaving in sources.items():
             for target, entering in targets.items():
-                self.follow[source][target] += leaving * entering
+                ways = self.follow[source][target] + leaving * entering
+                self.follow[source][target] = min(ways, WAYS_COUNTED)
 
     def common(self, ones: Iterable[int], others: Iterable[int]) -> Iterator[tuple[int, int, int]]:
         """Yield (common characters, one, other) of the states that can take one character."""
@@ -133,7 +136,9 @@ def _joined(automaton: Automaton, a: _Piece, b: _Piece) -> _Piece:
 
 
 def _times(ways: Counter[int], number: int) -> Counter[int]:
-    return Counter({state: count * number for state, count in ways.items()}) if number else Counter()
+    if not number:
+        return Counter()
+    return Counter({state: min(count * number, WAYS_COUNTED) for state, count in ways.items()})
 
 
 def _repeated(automaton: Automaton, body: Tree, least: int, most: int | None) -> _Piece:
@@ -142,7 +147,11 @@ def _repeated(automaton: Automaton, body: Tree, least: int, most: int | None) ->
         piece = _build(automaton, body)
         automaton.connect(piece.last, piece.first)
         more = 1 + piece.empty
-        return _Piece(piece.first, _times(piece.last, more), piece.empty * more + (least == 0))
+        return _Piece(
+            piece.first,
+            _times(piece.last, more),
+            min(piece.empty * more + (least == 0), WAYS_COUNTED),
+        )
     rest = _Piece()
     for number in range(most, 0, -1):
         rest = _joined(automaton, _build(automaton, body), rest)

@@ -141,6 +141,9 @@ def _category(category: object, flags: int) -> int:
     return EVERY & ~mask if sort.startswith("NOT_") else mask
 
 
+# With the flag ASCII, the separators 0x1c to 0x1f are no blanks.
+_ASCII = (1 << 128) - 1 & ~(0b1111 << 0x1C)
+
 _SORTS: Mapping[str, tuple[Callable[[str], bool], int]] = MappingProxyType(
     {
         "DIGIT": (str.isdecimal, _FAR_DIGIT),
@@ -153,8 +156,8 @@ _SORTS: Mapping[str, tuple[Callable[[str], bool], int]] = MappingProxyType(
 @lru_cache(maxsize=8)
 def _sort_mask(sort: str, *, ascii_only: bool) -> int:
     belongs, far = _SORTS[sort]
-    near = sum(1 << code for code in range(128 if ascii_only else LATIN) if belongs(chr(code)))
-    return near if ascii_only else near | far
+    near = sum(1 << code for code in range(LATIN) if belongs(chr(code)))
+    return near & _ASCII if ascii_only else near | far
 
 
 def _bit(code: int) -> int:

@@ -96,7 +96,7 @@ class PtyPort:
         stream.close()
 
     def _poll(self) -> None:
-        """Nobody has the port open. Look whether somebody has opened the port: a terminal does not tell, it only stops hanging up."""
+        """Look whether somebody has opened the port: a terminal does not tell, it only stops hanging up."""
         if self._stream is None:
             return
         poll = select.poll()

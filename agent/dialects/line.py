@@ -10,6 +10,7 @@ Nothing in a reply says which request it answers, so a request goes out only whe
 """
 
 import asyncio
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NoReturn
@@ -89,7 +90,7 @@ class LineStation:
         self._requester = LineRequester(self._grammar)
         self._exchange: Exchange | None = None
         self._loose = _Loose()
-        self._strays: list[str] = []
+        self._strays: list[Ignored] = []
         self._noticed: list[Evidence] = []
         self._conn = 0
         self._before: tuple[_Loose, datetime | None] = (self._loose, None)
@@ -324,7 +325,7 @@ class LineStation:
             return ReadAnswer(None)
         answer: Answered = outcome.reply
         await self._clock.sleep(HUSH_S)
-        if all(line == answer.line for line in self._strays):
+        if not self._another_answer(answer, reply):
             self._pay(earlier)
         else:
             self._means.told.warn("two answers to one question: neither is believed")
@@ -334,6 +335,11 @@ class LineStation:
         if answer.value is None:
             return ReadAnswer(None, f"the answer '{answer.line}' to '{query}' carries no value")
         return ReadAnswer(answer.value)
+
+    def _another_answer(self, answer: Answered, reply: str | None) -> bool:
+        """Whether a line came besides that answers the same question otherwise."""
+        fits = [s.line for s in self._strays if (re.search(reply, s.line) if reply else s.why == "answer")]
+        return any(line != answer.line for line in fits)
 
     async def _request(self, request: bytes, warrant: Warrant, silence_s: float) -> Heard:
         if self._exchange is None:
@@ -382,8 +388,8 @@ class LineStation:
             case Started():
                 self._started.set()
                 self._noticed.append(Booted(self._conn))
-            case Ignored(why="answer", line=line):
-                self._strays.append(line)
+            case Ignored(why="answer" | "junk"):
+                self._strays.append(event)
         return None
 
     def _ignored(self, event: Event) -> None:

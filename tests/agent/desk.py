@@ -27,6 +27,7 @@ from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from simulator.faults import parse
 from simulator.loop import run
+from simulator.text_device import TextDevice
 from tests.agent.replay import assert_replays
 
 T = TypeVar("T")
@@ -47,9 +48,9 @@ class VirtualClock(Clock):
 
 
 class DeviceLink(Link):
-    """A connection to a simulated device; the device may cut it, and `broken` makes writes fail."""
+    """A connection to a simulated device, which may cut it."""
 
-    def __init__(self, device: SimulatedDevice) -> None:
+    def __init__(self, device: SimulatedDevice | TextDevice) -> None:
         self._receiver: Receiver | None = None
         self._ended = False
         self.written: list[bytes] = []
@@ -100,8 +101,15 @@ class Desk:
     """One agent process after another on one store."""
 
     def __init__(
-        self, home: Path, network: Network, *, agent: str = "desk", profile: Profile = PROFILE
+        self,
+        home: Path,
+        network: Network,
+        *,
+        agent: str = "desk",
+        profile: Profile = PROFILE,
+        survives_reopen: bool = False,
     ) -> None:
+        self.survives_reopen = survives_reopen
         self.home = home
         self.network = network
         self.agent = agent
@@ -123,7 +131,7 @@ class Desk:
         self.service = self._start()
 
     def target(self, url: str = "tcp://device:1", **changes: Any) -> Target:
-        base = Target("d1", url, 1, None, self.profile, SILENCE_S, 3, 5.0, 0.0, False)
+        base = Target("d1", url, 1, None, self.profile, SILENCE_S, 3, 5.0, 0.0, self.survives_reopen)
         return replace(base, **changes)
 
     def operation(
@@ -132,7 +140,12 @@ class Desk:
         call = resolve(self.profile, words.split())
         choice = choose(self.profile, call.command, policy)
         terms = terms_for(
-            self.profile, call, choice.policy, reply_s=SILENCE_S, attempts=attempts, survives_reopen=False
+            self.profile,
+            call,
+            choice.policy,
+            reply_s=SILENCE_S,
+            attempts=attempts,
+            survives_reopen=self.survives_reopen,
         )
         return Operation(
             op=f"OP{next(_INSTANCES):06}", device="d1", command=words, kind=call.command.kind.value,
