@@ -354,9 +354,16 @@ def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, 
     return LineStation(lease, who, patience, means, profile=target.profile, stream=stream, gap_s=target.gap_s)
 
 
+def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.exec import ExecStation
+
+    return ExecStation(lease, who, patience, means, profile=target.profile, name=target.name)
+
+
 _STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
     "lsq": _lsq,
     "line": _line,
+    "exec": _exec,
 }
 
 

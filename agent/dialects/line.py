@@ -11,10 +11,9 @@ Nothing in a reply says which request it answers, so a request goes out only whe
 
 import asyncio
 import re
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import NoReturn
 
+from agent.dialects.debts import Debts, Loose
 from agent.dialects.line_facts import serial_in
 from agent.evidence import Acked, Booted, Connected, Deferred, Evidence, Nakked, NotSent, Sent, Unknown
 from agent.exchange import READ_ONLY, Answer, Exchange, Held, Lost, Warrant
@@ -40,15 +39,6 @@ LISTEN_S = 0.05
 """How long a surviving stream is listened to after it was opened: what others were answered ends here."""
 STAY_S = 10.0
 """A connection that was silent for longer may be dead without showing it, so the next command gets a new one."""
-SLICE_S = 0.25
-
-
-@dataclass(slots=True)
-class _Loose:
-    """Until when, on the loop's clock, something unanswered may still come in; and the copy that it may answer."""
-
-    until_s: float = 0.0
-    copy: Sent | None = None
 
 
 class LineStation:
@@ -84,16 +74,14 @@ class LineStation:
         self._clock = means.clock
         self._profile = profile
         self._grammar = _grammar(profile)
-        self._stream = stream
         self._gap_s = gap_s
-        self._late_s = max(profile.timing.late_s, patience.silence_s)
+        self._debts = Debts(means, stream, max(profile.timing.late_s, patience.silence_s))
         self._requester = LineRequester(self._grammar)
         self._exchange: Exchange | None = None
-        self._loose = _Loose()
         self._strays: list[Ignored] = []
         self._noticed: list[Evidence] = []
         self._conn = 0
-        self._before: tuple[_Loose, datetime | None] = (self._loose, None)
+        self._before = Loose(self._debts.now, None)
         self._started = asyncio.Event()
         self._heard_s = 0.0
 
@@ -122,7 +110,7 @@ class LineStation:
             return Connected(conn)
         self.close()
         try:
-            await self._wait_until_quiet(changing=wanted is Session.KEEP)
+            await self._debts.wait_until_quiet(self._lease if wanted is Session.KEEP else None)
             await self.reach()
             self._note_the_start(conn)
         except PortHeld as held:
@@ -145,7 +133,7 @@ class LineStation:
 
     async def who(self) -> tuple[Identity, float]:
         """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
-        await self._wait_until_quiet(changing=False)
+        await self._debts.wait_until_quiet(None)
         identity = await self.reach()
         started_s = self._clock.now_s()
         if self._profile.identity is not None:
@@ -170,7 +158,7 @@ class LineStation:
         self.close()
         link = await self._means.dial()
         self._requester = LineRequester(self._grammar)
-        self._loose = _Loose()
+        self._debts.cut()
         self._started.clear()
         self._exchange = Exchange(
             link,
@@ -192,7 +180,7 @@ class LineStation:
             await self._until_started(wait_s)
         elif wait_s > 0:
             await self._clock.sleep(wait_s)
-        if self._stream is not None:
+        if self._debts.stream is not None:
             await self._clock.sleep(LISTEN_S)
 
     async def _until_started(self, wait_s: float) -> None:
@@ -211,7 +199,7 @@ class LineStation:
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:
-            await self._wait_out()
+            await self._debts.wait_out()
             raise Unreachable(
                 f"{want.url} opens but does not answer '{identity.read}' within {self._patience.silence_s:g} s "
                 "(another device, another speed, another line ending? -vv shows the bytes)"
@@ -227,43 +215,14 @@ class LineStation:
         if self._profile.opening_resets:
             self._noticed = [Booted(conn)] if conn > 1 else []
 
-    async def _wait_until_quiet(self, *, changing: bool) -> None:
-        """Wait for answers and copies of earlier requests, of whatever process. Raises Unreachable on an interrupt."""
-        owed_s = self._registry.owed_s(self._stream) if self._stream is not None else 0.0
-        quiet = self._lease.quiet_from if changing and self._lease is not None else None
-        under_way_s = (quiet - self._clock.utc()).total_seconds() if quiet is not None else 0.0
-        wait_s = max(owed_s, min(under_way_s, self._late_s))
-        if wait_s > 0:
-            why = (
-                "an earlier request may still be answered"
-                if owed_s >= wait_s
-                else "an earlier copy may arrive"
-            )
-            self._means.told.waiting(wait_s, f"{why} until then")
-        until_s = self._clock.now_s() + wait_s
-        while (left_s := until_s - self._clock.now_s()) > 0:
-            if self._means.stopping():
-                raise Unreachable("interrupted while waiting for the line to be quiet")
-            await self._clock.sleep(min(left_s, SLICE_S))
-        if quiet is not None and self._lease is not None:
-            self._lease.quiet_from = None
-
-    async def _wait_out(self) -> None:
-        """A question of our own was not answered: on a surviving stream nothing is asked before it no longer can be."""
-        if self._stream is not None:
-            await self._clock.sleep(max(0.0, self._loose.until_s - self._clock.now_s()))
-
     def _may_stay(self) -> bool:
         idle_s = self._clock.now_s() - self._heard_s
         quiet = self._lease is None or self._lease.quiet_from is None
-        return self.alive() and not self._owes() and quiet and idle_s < STAY_S
+        return self.alive() and not self._debts.stand and quiet and idle_s < STAY_S
 
     def alive(self) -> bool:
         """Whether a connection is open and has not broken."""
         return self._exchange is not None and self._exchange.broken is None
-
-    def _owes(self) -> bool:
-        return self._clock.now_s() < self._loose.until_s
 
     # --- requests -----------------------------------------------------------------------------------------------------
 
@@ -277,23 +236,15 @@ class LineStation:
 
         It may be on its way until `late_s` from now. Raises StoreError.
         """
-        lease = self.lease
-        sent = Sent(step.attempt, conn, step.text, lease.number + (step.attempt == 1))
-        self._before = (self._loose, lease.quiet_from)
-        self._owe(sent, late_s)
-        lease.number = sent.seq
-        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        sent = Sent(step.attempt, conn, step.text, self.lease.number + (step.attempt == 1))
+        self._before = self._debts.copy_leaves(self.lease, sent, late_s)
+        self.lease.number = sent.seq
         return sent
 
     def put_back(self, sent: Sent) -> None:
         """The copy did not get on record. Raises StoreError."""
         self.lease.number -= sent.attempt == 1
-        self._copy_is_answered()
-
-    def _copy_is_answered(self) -> None:
-        """Nothing of the last drawn copy is under way any more, nor will anything come back."""
-        earlier, self.lease.quiet_from = self._before
-        self._pay(earlier)
+        self._debts.copy_answered(self.lease, self._before)
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
@@ -301,7 +252,7 @@ class LineStation:
         outcome = await self._request(self._requester.ask(sent.text), intent, silence_s)
         match outcome:
             case Answer(reply=Answered(refused=refused, value=value, line=line)):
-                self._copy_is_answered()
+                self._debts.copy_answered(self.lease, self._before)
                 return Nakked(sent.attempt, value or line) if refused else Acked(sent.attempt, False, value)
             case Held(how=how, waited_s=waited_s):
                 return Deferred(how, waited_s)
@@ -317,16 +268,15 @@ class LineStation:
         While a copy is owed only `reply` answers: a refusal could be the copy's.
         """
         self._strays.clear()
-        earlier, owed = self._loose, self._owes()
-        self._owe(earlier.copy, self._late_s)
-        request = self._requester.ask(query, reply, refusable=not owed)
+        request = self._requester.ask(query, reply, refusable=not self._debts.stand)
+        earlier = self._debts.owe()
         outcome = await self._request(request, READ_ONLY, self._patience.silence_s)
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
         await self._clock.sleep(HUSH_S)
         if not self._another_answer(answer, reply):
-            self._pay(earlier)
+            self._debts.pay(earlier)
         else:
             self._means.told.warn("two answers to one question: neither is believed")
             return ReadAnswer(None)
@@ -348,22 +298,6 @@ class LineStation:
         if pause_s > 0:
             await self._clock.sleep(pause_s)
         return await self._exchange.ask(request, warrant, silence_s)
-
-    def _owe(self, copy: Sent | None, late_s: float) -> None:
-        """A request is about to leave: its answer is owed until it comes or no longer can. Raises StoreError."""
-        self._loose = _Loose(self._clock.now_s() + late_s, copy)
-        if self._stream is not None:
-            self._registry.owe(self._stream, late_s)
-
-    def _pay(self, earlier: _Loose) -> None:
-        self._loose = earlier
-        if self._stream is None:
-            return
-        left_s = earlier.until_s - self._clock.now_s()
-        if left_s > 0:
-            self._registry.owe(self._stream, left_s)
-        else:
-            self._registry.paid(self._stream)
 
     def close(self) -> None:
         """Close the connection, if one is open."""
@@ -399,8 +333,8 @@ class LineStation:
             case Notice(line=line):
                 told.notice(line)
             case Ignored(why="answer", line=line, data=data):
-                copy, self._loose.copy = self._loose.copy, None
-                if copy is not None and self._owes():
+                copy, self._debts.now.copy = self._debts.now.copy, None
+                if copy is not None and self._debts.stand:
                     told.late(copy.seq, copy.attempt)
                 else:
                     told.stray("an answer that nobody asked for", line, data)

@@ -1,0 +1,117 @@
+"""Which requests may still be answered, or still arrive, and how long must others wait for that?
+
+A request on a stream owes its answer until the answer is seen or can no longer come. Where opening anew cuts the
+stream, the debt ends with the connection; where it does not, it is in the store before the request leaves, for
+whichever process comes next. A copy may moreover arrive late on any way; the lease knows until when.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from agent.evidence import Sent
+from agent.links.link import Unreachable
+from agent.registry import Lease
+from agent.station import Means
+
+WAIT_MAX_S = 600.0
+"""A clock that was set back makes nobody wait for longer."""
+SLICE_S = 0.25
+"""Waits are cut into such pieces, so that Ctrl-C is heard."""
+
+
+@dataclass(slots=True)
+class Debt:
+    """Until when, on the loop's clock, something unanswered may still come in, and the copy that it may answer."""
+
+    until_s: float = 0.0
+    copy: Sent | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loose:
+    """What held before a copy left, and holds again once it is answered."""
+
+    owed: Debt
+    quiet_from: datetime | None
+
+
+class Debts:
+    """What is owed on one stream; `stream` is its name where opening anew does not cut it, else None."""
+
+    def __init__(self, means: Means, stream: str | None, late_s: float) -> None:
+        self._registry = means.registry
+        self._clock = means.clock
+        self._told = means.told
+        self._stopping = means.stopping
+        self.stream = stream
+        self.late_s = late_s
+        self.now = Debt()
+
+    @property
+    def stand(self) -> bool:
+        """Whether something is owed."""
+        return self._clock.now_s() < self.now.until_s
+
+    def owe(self, copy: Sent | None = None, late_s: float = 0.0) -> Debt:
+        """A request is about to leave. Returns what was owed before. Raises StoreError.
+
+        Args:
+            copy: it, where it is one; a read leaves the copy that was owed before.
+            late_s: how long its answer may take, where that is longer than usual.
+        """
+        before, late_s = self.now, max(late_s, self.late_s)
+        self.now = Debt(self._clock.now_s() + late_s, copy or before.copy)
+        if self.stream is not None:
+            self._registry.owe(self.stream, late_s)
+        return before
+
+    def pay(self, before: Debt) -> None:
+        """The last request was answered: only what was owed before it is owed now. Raises StoreError."""
+        self.now = before
+        if self.stream is None:
+            return
+        left_s = before.until_s - self._clock.now_s()
+        if left_s > 0:
+            self._registry.owe(self.stream, left_s)
+        else:
+            self._registry.paid(self.stream)
+
+    def cut(self) -> None:
+        """A new connection was opened on a quiet stream, or cut it: nothing is owed on it."""
+        self.now = Debt()
+
+    async def wait_out(self) -> None:
+        """On a stream that outlives reopening: wait until nothing that was asked can be answered any more."""
+        if self.stream is not None:
+            await self._clock.sleep(max(0.0, self.now.until_s - self._clock.now_s()))
+
+    async def wait_until_quiet(self, lease: Lease | None) -> None:
+        """Wait for answers to earlier requests, of whatever process, and with a lease for its copies to arrive.
+
+        Raises Unreachable where a person interrupts, StoreError.
+        """
+        owed_s = self._registry.owed_s(self.stream) if self.stream is not None else 0.0
+        quiet = lease.quiet_from if lease is not None else None
+        under_way_s = (quiet - self._clock.utc()).total_seconds() if quiet is not None else 0.0
+        wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))
+        if wait_s > 0:
+            what = "request may still be answered" if owed_s >= wait_s else "copy may still arrive"
+            self._told.waiting(wait_s, f"an earlier {what} until then")
+        until_s = self._clock.now_s() + wait_s
+        while (left_s := until_s - self._clock.now_s()) > 0:
+            if self._stopping():
+                raise Unreachable("interrupted while waiting for the line to be quiet")
+            await self._clock.sleep(min(left_s, SLICE_S))
+        if lease is not None:
+            lease.quiet_from = None
+
+    def copy_leaves(self, lease: Lease, sent: Sent, late_s: float) -> Loose:
+        """A copy is about to leave, and may be under way until `late_s` from now. Raises StoreError."""
+        loose = Loose(self.owe(sent, late_s), lease.quiet_from)
+        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        return loose
+
+    def copy_answered(self, lease: Lease, loose: Loose) -> None:
+        """Nothing of that copy is under way, and nothing will come back. Raises StoreError."""
+        lease.quiet_from = loose.quiet_from
+        self.pay(loose.owed)
