@@ -106,7 +106,8 @@ class Narrator:
                 before, self._boot = self._boot, boot
                 if self._last is not None and before is not None and before != boot:
                     return "WARN", "boot", "the device has restarted"
-                return "DEBUG", "connected", f"connected, session {fact.session}, boot {boot}"
+                numbered = f", session {fact.session}, boot {boot}" if boot is not None else ""
+                return "DEBUG", "connected", f"connected{numbered}"
             case BadSession(to=to):
                 return "WARN", "note", f"the device does not know the session any more (said to {to.upper()})"
             case Unanswered():

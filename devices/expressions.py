@@ -257,7 +257,8 @@ def _value(node: _Node, names: Mapping[str, Value]) -> Value:
     numbers = []
     for operand, value in zip(node.operands, values, strict=True):
         if not isinstance(value, Decimal) or not value.is_finite():
-            raise ExpressionError(f"'{value}' is not a number", operand.column)
+            shown = str(value).lower() if isinstance(value, bool) else value
+            raise ExpressionError(f"'{shown}' is not a number", operand.column)
         numbers.append(value)
     try:
         return _OPERATIONS[node.what](*numbers)

@@ -9,6 +9,7 @@ from agent.cli.exit_codes import Exit
 from agent.cli.operations import find_operation
 from agent.cli.options import Common, command
 from devices.problems import UsageProblem
+from logs.text import escape
 
 if TYPE_CHECKING:
     from agent.cli.targets import Chosen
@@ -115,7 +116,7 @@ def check(
     """Ask the device what became of an operation. Nothing is sent again."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.wording import exit_code, operation_json
+    from agent.cli.wording import exit_code, operation_json, proposal
     from agent.operation import Outcome
     from agent.store.database import Refused
 
@@ -142,7 +143,7 @@ def check(
             )
     if result.outcome is Outcome.IN_DOUBT and not common.quiet:
         output.say(
-            "Still in doubt. Look at the equipment, then: "
+            f"Still in doubt. {escape(proposal(result))} Look at the equipment, then: "
             f"ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
         )
     raise typer.Exit(exit_code(result))

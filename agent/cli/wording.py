@@ -109,6 +109,19 @@ def row(report: "Report") -> tuple[object, ...]:
     )
 
 
+def proposal(result: Result) -> str:
+    """What the last reading suggests of an operation that stays in doubt; for a person, who may know more."""
+    if result.value is None:
+        return "Nothing that can be read tells."
+    seen = f"It was {result.before or 'not read'} before and reads {result.value} now"
+    match result.value:
+        case result.expected:
+            return f"{seen}, as if the command had taken effect; that alone does not prove it."
+        case result.before:
+            return f"{seen}, as if the command had not taken effect; that alone does not prove it."
+    return f"{seen}; {result.expected} was expected."
+
+
 def advice(report: "Report", *, why: bool) -> list[str]:
     """What a person should know beyond the row: whether anything was sent, and what to type next.
 

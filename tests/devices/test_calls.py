@@ -198,3 +198,9 @@ def test_templates_have_plain_names_and_number_formats_only(template: str) -> No
 def test_template_formats(template: str, value: str, text: str) -> None:
     """Each number format gives the digits that it says."""
     assert render(template, {"a": value}) == text
+
+
+def test_a_command_without_a_text_is_its_words() -> None:
+    """A script is told the command's name and its arguments in canonical form, whatever way they were typed."""
+    script = Profile("a/script", "exec", (command("push rules", None, VALUE, Argument("set", "bool")),))
+    assert resolve(script, ["push", "rules", "set=on", "0030"]).text == "push rules 30 true"

@@ -92,7 +92,7 @@ def test_malformed(text: str, column: int, message: str) -> None:
         ("0 / 0", 3, "division by zero"),
         ("after + 1", 1, "'after' has no value"),
         ("1 + word", 5, "'x' is not a number"),
-        ("1 + on", 5, "'True' is not a number"),
+        ("1 + on", 5, "'true' is not a number"),
         ("not before", 1, "'not' needs on or off"),
         ("clamp(1, 3, 2)", 1, "the lower limit of clamp is above the upper one"),
         (f"{'9' * 45} * {'9' * 45}", 47, "no exact result within 80 digits"),

@@ -115,7 +115,8 @@ commands:
 SCRIPT = """
 profile: a/script
 dialect: exec
-run: [./push.sh, "{device}", "{command}"]
+run: [./push.sh, "{device}", "{url}", "{command}"]
+settings: {level: {type: int, read: get level, reply: '^level=(?P<value>.*)$'}}
 commands: [{name: PUSH, kind: trigger}]
 """
 
@@ -202,7 +203,28 @@ def test_other_dialects_load(tmp_path: Path) -> None:
     assert modbus.command("SET demand").write == Write(16, "2 + 1", "f32", "{v}", None)
     assert modbus.command("FLIP").write == Write(5, "ch - 1", None, None, "0x5500")
     script = loaded(tmp_path, SCRIPT)
-    assert script.run == ("./push.sh", "{device}", "{command}")
+    assert script.run == (str(tmp_path / "push.sh"), "{device}", "{url}", "{command}")
+    assert script.setting("level").reply == "^level=(?P<value>.*)$"
+
+
+@pytest.mark.parametrize(
+    ("program", "run"),
+    [
+        ("./push.sh", "{there}/push.sh"),
+        ("../push.sh", "{there}/../push.sh"),
+        ("push", "push"),
+        ("/bin/sh", "/bin/sh"),
+    ],
+)
+def test_a_program_stands_beside_its_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, run: str
+) -> None:
+    """A program named with ./ or ../ is looked for beside the profile, however the profile's own path was written."""
+    there = tmp_path / "profiles"
+    there.mkdir()
+    write(there, SCRIPT.replace("./push.sh", program))
+    monkeypatch.chdir(tmp_path)
+    assert load(Path("profiles/p.yaml")).run[0] == run.format(there=there)
 
 
 def refused() -> list[tuple[str, list[str]]]:
