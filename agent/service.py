@@ -317,7 +317,8 @@ class Service:
             self.executor.stopping,
             told.heard_or_written if self._trace else None,
         )
-        expected = Expected(target.url, target.unit, target.serial, target.profile.model)
+        profile = target.profile
+        expected = Expected(target.url, target.unit, target.serial, profile.model, profile.firmware)
         return _STATIONS[target.profile.dialect](
             lease, expected, Patience(target.timeout_s, target.busy_max_s), means, target
         )

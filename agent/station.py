@@ -15,17 +15,19 @@ from agent.links.link import Link
 from agent.narrate import Bystander
 from agent.registry import Lease, Registry, WrongDevice
 from agent.steps import Send, Session, Settle
+from devices.versions import fits
 from logs.text import escape
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Who must answer, and where. `serial` and `model` are None where nobody named them."""
+    """Who must answer, and where. `serial`, `model` and `firmware` (limits) are None where nobody named them."""
 
     url: str
     unit: int
     serial: str | None
     model: str | None
+    firmware: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,14 @@ class Station(Protocol):
         """Close the connection."""
 
 
-def check_identity(registry: Registry, lease: Lease | None, want: Expected, model: str, serial: str) -> None:
+def check_identity(
+    registry: Registry,
+    lease: Lease | None,
+    want: Expected,
+    model: str,
+    serial: str,
+    firmware: str | None = None,
+) -> None:
     """Compare who answered with who must, and pin whom this store has not met before.
 
     Raises WrongDevice, Held, LeaseLost, StoreError.
@@ -127,6 +136,10 @@ def check_identity(registry: Registry, lease: Lease | None, want: Expected, mode
         raise WrongDevice(f"serial {escape(serial)} answers at {want.url}, {want.serial} is expected")
     if want.model is not None and model != want.model:
         raise WrongDevice(f"model {escape(model)} answers at {want.url}, the profile is for {want.model}")
+    if want.firmware is not None and firmware is not None and not fits(want.firmware, firmware):
+        raise WrongDevice(
+            f"firmware {escape(firmware)} answers at {want.url}, the profile is for {want.firmware}"
+        )
     named = want.serial is not None
     if lease is None:
         registry.compare(want.url, want.unit, model, serial, named=named)

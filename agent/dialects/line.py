@@ -193,6 +193,11 @@ class LineStation:
     async def _identify(self) -> Identity:
         """Ask who it is and compare. Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError."""
         identity, want = self._profile.identity, self._expected
+        if want.serial is not None and not self.tells_who_it_is:
+            self._means.told.warn(
+                f"nobody checks that serial {want.serial} answers: the profile {self._profile.name} does not say "
+                "how to ask for it ('identity')"
+            )
         if identity is None:
             return Identity(model=self._profile.model)
         answer = await self.read(identity.read)

@@ -157,7 +157,8 @@ class LsqStation:
 
     def check_identity(self, hello: HelloReply) -> None:
         """Compare who answered with who must. Raises WrongDevice, Held, LeaseLost, StoreError."""
-        check_identity(self._registry, self._lease, self._expected, hello.model, hello.serial)
+        want, lease = self._expected, self._lease
+        check_identity(self._registry, lease, want, hello.model, hello.serial, hello.firmware)
 
     async def who(self) -> tuple[Identity, float]:
         """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -399,6 +400,22 @@ def test_a_wrong_device_is_told_nothing(tmp_path: Path) -> None:
         desk.network.at[URL] = machine(serial="OTHER")
         swapped = await desk.send(ADJUST)
         assert (swapped.result.outcome, swapped.result.cause) == (Outcome.NOT_SENT, Cause.WRONG_DEVICE)
+        assert device.ledger.count(ADJUST) == 1
+
+    at_a_desk(tmp_path, play)
+
+
+def test_a_firmware_that_the_profile_is_not_for(tmp_path: Path) -> None:
+    """Where the semantics may differ nothing is sent: the profile names the firmware that it describes."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        other = await desk.service.send(
+            desk.target(profile=replace(PROFILE, firmware=">=2")), desk.operation(ADJUST)
+        )
+        assert (other.result.outcome, other.result.cause) == (Outcome.NOT_SENT, Cause.WRONG_DEVICE)
+        assert "firmware 1.0" in other.result.message
+        right = desk.target(profile=replace(PROFILE, firmware=">=1,<2"))
+        assert (await desk.service.send(right, desk.operation(ADJUST))).result.outcome is Outcome.APPLIED
         assert device.ledger.count(ADJUST) == 1
 
     at_a_desk(tmp_path, play)

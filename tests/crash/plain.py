@@ -1,14 +1,15 @@
-"""Is every word about plain equipment true, whatever process ended where? The cases, and the judge who asks the ledger.
+"""Is every word about plain equipment true, whichever process ended where? The commands, and the judge.
 
 A trial is one keyed command whose process ends somewhere, and what later processes do with the same store and device.
+The judge compares the words in the journal with the device's own ledger, after everything late has arrived.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from agent.evidence import Sent
 from agent.journal import Entry
-from agent.operation import Cause, Outcome
+from agent.operation import Outcome
 from agent.service import Report
 from tests.agent.line_desk import Bench
 from tests.crash.crasher import Crash, Crasher, Point, Stop
@@ -20,79 +21,115 @@ LONG_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """One command, what the device is told instead where that is another text, and how it may end.
+    """One command.
 
-    `newer`: a later SET of the same value; `final`: the value it leaves, None where nothing can overtake anything.
-    `blind`: a lost copy of it stays in doubt where nobody wants it sent again. `volatile`: a boot takes the evidence.
+    Attributes:
+        words: What is asked for.
+        effect: The text that the device is told, as its ledger has it.
+        cumulative: A second execution would count.
+        newer: A later command for the same value, and the value that it leaves; None where there is no such.
+        volatile: A boot takes what could be read back.
+        blind: Nothing can be read back, so that silence stays in doubt.
     """
 
     words: str
+    effect: str
     cumulative: bool = True
-    told: str = ""
-    newer: str = ""
-    final: tuple[str, int] | None = None
-    blind: bool = False
+    newer: tuple[str, str, int] | None = None
     volatile: bool = False
-
-    @property
-    def effect(self) -> str:
-        """The text under which the ledger has it."""
-        return self.told or self.words
+    blind: bool = False
 
 
-SET = Order("SET interval 30", cumulative=False, newer="SET interval 60", final=("interval", 60), blind=True)
-OFFSET = Order("ADJUST offset +5", told="SET offset 15", newer="SET offset 40", final=("offset", 40))
-LEVEL = Order("ADJUST level +2", newer="SET level 1", final=("level", 1), volatile=True)
-ROTATE = Order("ROTATE log")
-BEEP = Order("BEEP", blind=True)
-ORDERS = (SET, OFFSET, LEVEL, Order("RESET counter"), ROTATE, BEEP)
-
-
-def first_of_the_copies(points: Sequence[Point]) -> int:
-    """The first point that comes after all readings before the first copy; the last point where no copy left."""
-    lines = [(number, point.sent) for number, point in enumerate(points, 1) if point.sent is not None]
-    copy = next((number for number, line in lines if not line.startswith(b"GET ")), len(points))
-    return max((number for number, _ in lines if number < copy), default=0) + 1
+SET = Order("SET interval 30", "SET interval 30", cumulative=False, newer=("SET interval 60", "interval", 60))
+OFFSET = Order("ADJUST offset +5", "SET offset 15", newer=("SET offset 40", "offset", 40))
+LEVEL = Order("ADJUST level +2", "ADJUST level +2", newer=("SET level 1", "level", 1), volatile=True)
+RESET = Order("RESET counter", "RESET counter")
+ROTATE = Order("ROTATE log", "ROTATE log")
+BEEP = Order("BEEP", "BEEP", blind=True)
+ORDERS = (SET, OFFSET, LEVEL, RESET, ROTATE, BEEP)
 
 
 @dataclass
 class Trial:
-    """One command on one bench; every judgement names where it was."""
+    """One keyed command on one bench. `where` names the stop; `booted`: the device may have booted since it was asked."""
 
     bench: Bench
     order: Order
     where: str
-    booted: bool = False
-    reports: list[tuple[Order, Report]] = field(default_factory=list)
+    booted: bool
 
     async def run_until(self, stop: Stop | None) -> Crasher:
         """Send the command in a process that ends at the stop, or gets through where there is none."""
         crasher = Crasher(self.bench.desk.service, stop)
         try:
-            await self.ask(self.order, key=KEY)
+            await self.ask()
         except Crash:
-            pass
+            assert crasher.dead, self.where
         return crasher
 
-    async def ask(self, order: Order, *, key: str | None = None) -> Report:
-        """Send a command, and judge what is said of it at the end."""
-        report = await self.bench.desk.send(order.words, key=key)
-        self.reports.append((order, report))
-        return report
+    async def ask(self) -> Report:
+        """Ask for the command under its key, as whoever wants it done does."""
+        return await self.bench.desk.send(self.order.words, key=KEY)
+
+    async def arrive(self) -> None:
+        """Whatever is on its way arrives."""
+        await self.bench.desk.service.clock.sleep(LONG_S)
 
     def entries(self, words: str) -> list[Entry]:
         """The operations of a command in the store, oldest first."""
-        desk = self.bench.desk
-        rows = desk.service.database.read("SELECT op FROM operation WHERE command = ? ORDER BY created_utc, op", (words,))
-        return [entry for (op,) in rows for entry in desk.service.journal.find(op)]
+        service = self.bench.desk.service
+        ops = service.database.read(
+            "SELECT op FROM operation WHERE command = ? ORDER BY created_utc, op", (words,)
+        )
+        return [entry for (op,) in ops for entry in service.journal.find(op)]
 
-    async def judge(self) -> None:
-        """Whatever is on its way arrives; then the journal's words are compared with the device's own ledger."""
-        await self.bench.desk.service.clock.sleep(LONG_S)
-        self.judge_numbers()
-        for words in {order.words: order for order, _ in self.reports} | {self.order.words: self.order}:
-            self.judge_words(words)
-        for order, report in self.reports:
-            self.judge_word(order, report.result.outcome)
+    def judge(self, *, wanted: bool) -> None:
+        """Compare the journal's words about the command with the ledger. `wanted`: somebody asked for it again."""
+        outcomes = [
+            entry.result.outcome if entry.result else None for entry in self.entries(self.order.words)
+        ]
+        said = f"{self.where}: {outcomes}, executed {self.executed} times"
+        assert None not in outcomes, f"{said}: left open"
+        judge_words(outcomes, self.executed, cumulative=self.order.cumulative, said=said)
+        if Outcome.IN_DOUBT in outcomes:
+            assert self._may_doubt(wanted), f"{said}: an avoidable doubt"
+        elif wanted:
+            assert Outcome.APPLIED in outcomes, f"{said}: not done"
+        self._judge_numbers()
 
-    def judge_words(self, words: str) -> None: ...
+    @property
+    def executed(self) -> int:
+        """How often the command took effect, by the device's own ledger."""
+        return self.bench.count(self.order.effect)
+
+    def _may_doubt(self, wanted: bool) -> bool:
+        """Evidence was taken by a boot, there never was any, or (a lost SET) nobody wants it sent again."""
+        lost = not self.order.cumulative and not wanted and self.executed == 0
+        return self.order.blind or lost or (self.order.volatile and self.booted)
+
+    def _judge_numbers(self) -> None:
+        """Every copy of an operation has its number, and no two operations that sent anything share one."""
+        service = self.bench.desk.service
+        drawn = []
+        for (op,) in service.database.read("SELECT op FROM operation ORDER BY created_utc, op"):
+            copies = [fact for _, fact, _ in service.journal.story(op) if isinstance(fact, Sent)]
+            assert len({copy.seq for copy in copies}) <= 1, f"{self.where}: {copies}"
+            drawn += [copy.seq for copy in copies[:1]]
+        assert drawn == sorted(set(drawn)), f"{self.where}: numbers {drawn}"
+
+
+def judge_words(outcomes: Sequence[Outcome | None], executed: int, *, cumulative: bool, said: str) -> None:
+    """Every word about one command is true of how often it was executed: doubts may have been, others say so."""
+    applied, doubts = outcomes.count(Outcome.APPLIED), outcomes.count(Outcome.IN_DOUBT)
+    if cumulative:
+        assert executed <= 1, f"{said}: it ran twice"
+        assert applied <= executed <= applied + doubts, f"{said}: a false word"
+    else:
+        assert bool(applied) <= bool(executed) <= bool(applied + doubts), f"{said}: a false word"
+
+
+def after_the_readings(points: Sequence[Point]) -> int:
+    """The first point after all that was read before the first copy."""
+    lines = [(number, point.sent) for number, point in enumerate(points, 1) if point.sent is not None]
+    copy = next(number for number, line in lines if not line.startswith(b"GET "))
+    return 1 + max(number for number, _ in lines if number < copy)

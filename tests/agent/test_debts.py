@@ -1,0 +1,173 @@
+"""What does the store remember of requests that may still be answered or still arrive?"""
+
+import asyncio
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from agent.clock import Clock
+from agent.evidence import Sent
+from agent.registry import Registry
+from agent.steps import Send
+from agent.store.database import StoreError
+from agent.store.schema import MIGRATIONS
+from agent.store.sqlite import SqliteDatabase, open_database
+from tests.agent.store_desk import case, desk, virtual, wall
+
+STREAM = "serial:/dev/ttyUSB0"
+
+
+def test_what_is_owed_is_known_to_every_process_at_once(tmp_path: Path) -> None:
+    """A debt stands for whoever opens the store, for as long as the answer can come."""
+
+    async def scenario() -> None:
+        one, other = desk(tmp_path), desk(tmp_path)
+        one.registry.owe(STREAM, 3.0)
+        assert other.registry.owed_s(STREAM) == pytest.approx(3.0)
+        await asyncio.sleep(2.0)
+        assert other.registry.owed_s(STREAM) == pytest.approx(1.0)
+        await asyncio.sleep(2.0)
+        assert other.registry.owed_s(STREAM) == 0.0
+
+    virtual(scenario)
+
+
+def test_an_answer_pays(tmp_path: Path) -> None:
+    """Once it was seen nobody waits any more; other streams are not concerned."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        one.registry.owe(STREAM, 3.0)
+        one.registry.owe("rfc2217://10.0.0.1:4001", 5.0)
+        one.registry.paid(STREAM)
+        assert one.registry.owed_s(STREAM) == 0.0
+        assert one.registry.owed_s("rfc2217://10.0.0.1:4001") == pytest.approx(5.0)
+
+    virtual(scenario)
+
+
+def test_a_clock_that_was_set_back_makes_nobody_wait_for_longer(tmp_path: Path) -> None:
+    """The wait is never longer than the debt was."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        one.registry.owe(STREAM, 3.0)
+        early = Registry(one.database, one.holder, Clock(lambda: wall() - timedelta(days=1)))
+        assert early.owed_s(STREAM) == pytest.approx(3.0)
+
+    virtual(scenario)
+
+
+def test_a_read_costs_no_flush(tmp_path: Path) -> None:
+    """The debt of a read is written without a flush; what comes after it is flushed again."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        before = one.database.flushes
+        one.registry.owe(STREAM, 3.0)
+        one.registry.paid(STREAM)
+        assert one.database.flushes == before
+        assert one.database.read("PRAGMA synchronous") == [(2,)], "FULL"
+
+    virtual(scenario)
+
+
+def test_a_failed_write_leaves_the_store_durable(tmp_path: Path) -> None:
+    """Also where the write fails, the next one is flushed."""
+    database: SqliteDatabase = open_database(tmp_path)
+    with pytest.raises(StoreError):
+        database.commit_loosely(lambda cursor: cursor.execute("INSERT INTO nowhere VALUES (1)"))
+    assert database.read("PRAGMA synchronous") == [(2,)], "FULL"
+
+
+def test_a_kill_leaves_the_debt(tmp_path: Path) -> None:
+    """A process that is killed right after it owed leaves the debt for the next one."""
+    program = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from agent.clock import Clock\n"
+        "from agent.processes import this_process\n"
+        "from agent.registry import Registry\n"
+        "from agent.store.sqlite import open_database\n"
+        "database = open_database(Path(sys.argv[1]))\n"
+        "Registry(database, this_process('x'), Clock()).owe(sys.argv[2], 600.0)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path), STREAM])
+    assert ended.returncode == -signal.SIGKILL
+    database = open_database(tmp_path)
+    [(late_s,)] = database.read("SELECT late_s FROM stream WHERE stream = ?", (STREAM,))
+    assert late_s == 600.0
+
+
+def test_until_when_a_copy_may_arrive_is_durable_with_its_intent(tmp_path: Path) -> None:
+    """Whoever takes the lease next knows it, also when this process ends without a word."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        lease.quiet_from = wall() + timedelta(seconds=4)
+        await one.journal.intend(case(), lease, Send("BEEP", 1), Sent(1, 1, "BEEP", 1))
+        one.database.close()
+        other = desk(tmp_path)
+        other.database.commit_now(lambda cursor: cursor.execute("UPDATE device SET expires_utc = NULL"))
+        assert other.claim().quiet_from == lease.quiet_from
+
+    virtual(scenario)
+
+
+def test_giving_the_device_back_tells_what_may_still_arrive(tmp_path: Path) -> None:
+    """What was answered meanwhile holds up nobody, what was not does."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        lease.quiet_from = until = wall() + timedelta(seconds=4)
+        one.registry.release(lease)
+        again = one.claim()
+        assert again.quiet_from == until
+        again.quiet_from = None
+        one.registry.release(again)
+        assert one.claim().quiet_from is None
+
+    virtual(scenario)
+
+
+def test_two_addresses_of_one_device_share_what_may_still_arrive(tmp_path: Path) -> None:
+    """A copy that was sent at one address may arrive while the device is met at another one."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        lease = one.claim()
+        one.registry.meet(lease, "tcp://10.3.0.31:7000", 1, "acme", "SN-1", named=False)
+        lease.quiet_from = until = wall() + timedelta(seconds=4)
+        one.registry.release(lease)
+        elsewhere = one.claim("tcp://10.3.0.99:7000")
+        assert elsewhere.quiet_from is None
+        one.registry.meet(elsewhere, "tcp://10.3.0.99:7000", 1, "acme", "SN-1", named=False)
+        assert elsewhere.quiet_from == until
+
+    virtual(scenario)
+
+
+def test_a_store_of_the_first_version_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A device of an older store is known, and nothing is owed on its line."""
+
+    async def scenario() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("agent.store.sqlite.MIGRATIONS", MIGRATIONS[:1])
+            patch.setattr("agent.store.sqlite.VERSION", 1)
+            old = open_database(tmp_path)
+            old.commit_now(
+                lambda cursor: cursor.execute("INSERT INTO device (model, serial) VALUES ('a', '1')")
+            )
+            old.close()
+        now = desk(tmp_path)
+        assert now.claim(serial="1").quiet_from is None
+        assert now.registry.owed_s(STREAM) == 0.0
+
+    virtual(scenario)
