@@ -36,7 +36,12 @@ class Held(Refused):
 
 
 class WrongDevice(Refused):
-    """Another device answers at this address than the one that was met there first."""
+    """Another device answers at this address than the one that was met there first; who, as far as it told."""
+
+    def __init__(self, why: str, serial: str | None = None, model: str | None = None) -> None:
+        super().__init__(why)
+        self.serial = serial
+        self.model = model
 
 
 @dataclass(slots=True)
@@ -351,7 +356,9 @@ def _quiet(lease: Lease) -> str | None:
 def _wrong(url: str, model: str, serial: str, first: str) -> WrongDevice:
     return WrongDevice(
         f"serial {escape(serial)} ({escape(model)}) answers at {url}, but {first} was met there first "
-        f"(if it was replaced on purpose, write serial: {serial!r} into the inventory)"
+        f"(if it was replaced on purpose, write serial: {serial!r} into the inventory)",
+        serial,
+        model,
     )
 
 

@@ -33,6 +33,8 @@ from logs.writer import LogWriter
 
 CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
+BOOT_S = 2.0
+"""How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
 
 
 class KeyClash(Exception):  # noqa: N818 - a caller's mistake, told as it is
@@ -319,9 +321,10 @@ class Service:
         )
         profile = target.profile
         expected = Expected(target.url, target.unit, target.serial, profile.model, profile.firmware)
-        return _STATIONS[target.profile.dialect](
-            lease, expected, Patience(target.timeout_s, target.busy_max_s), means, target
-        )
+        timing = profile.timing
+        open_s = timing.connect_settle_s or (BOOT_S if profile.opening_resets else 0.0)
+        patience = Patience(target.timeout_s, target.busy_max_s, open_s)
+        return _STATIONS[profile.dialect](lease, expected, patience, means, target)
 
     def _release(self, lease: Lease) -> None:
         try:
@@ -342,10 +345,10 @@ def obstacle(target: Target) -> str | None:
     return None
 
 
-def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:  # noqa: ARG001 - the table's form
+def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
     from agent.dialects.lsq import LsqStation  # brings the codec: 40 ms
 
-    return LsqStation(lease, who, patience, means)
+    return LsqStation(lease, who, patience, means, stays_open=target.survives_reopen)
 
 
 def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:

@@ -32,10 +32,15 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds: for one answer, and in all while the device says that it is busy."""
+    """How long to wait, in seconds.
+
+    For one answer; in all while the device says that it is busy; and after the link was opened, where the device needs
+    that before it hears anything.
+    """
 
     silence_s: float
     busy_max_s: float
+    open_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +137,15 @@ def check_identity(
 
     Raises WrongDevice, Held, LeaseLost, StoreError.
     """
+    wrong = None
     if want.serial is not None and serial != want.serial:
-        raise WrongDevice(f"serial {escape(serial)} answers at {want.url}, {want.serial} is expected")
-    if want.model is not None and model != want.model:
-        raise WrongDevice(f"model {escape(model)} answers at {want.url}, the profile is for {want.model}")
-    if want.firmware is not None and firmware is not None and not fits(want.firmware, firmware):
-        raise WrongDevice(
-            f"firmware {escape(firmware)} answers at {want.url}, the profile is for {want.firmware}"
-        )
+        wrong = f"serial {escape(serial)} answers at {want.url}, {want.serial} is expected"
+    elif want.model is not None and model != want.model:
+        wrong = f"model {escape(model)} answers at {want.url}, the profile is for {want.model}"
+    elif want.firmware is not None and firmware is not None and not fits(want.firmware, firmware):
+        wrong = f"firmware {escape(firmware)} answers at {want.url}, the profile is for {want.firmware}"
+    if wrong is not None:
+        raise WrongDevice(wrong, serial, model)
     named = want.serial is not None
     if lease is None:
         registry.compare(want.url, want.unit, model, serial, named=named)

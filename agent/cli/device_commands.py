@@ -12,6 +12,7 @@ from devices.problems import UsageProblem
 if TYPE_CHECKING:
     from agent.cli.targets import Chosen
     from agent.service import Probe, Service
+    from agent.station import Identity
 
 Targets = Annotated[
     list[str], typer.Argument(metavar="TARGET...", help="Name, glob, group:, tag:, @FILE or URL.")
@@ -175,12 +176,14 @@ async def _probe_all(
 ) -> list[Exit]:
     from agent.links.link import PortHeld, Unreachable
     from agent.registry import WrongDevice
+    from agent.station import Identity
     from agent.store.database import Refused
 
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
     for each in chosen:
         found: Probe | None = None
+        who = Identity()
         state, code = "ok", Exit.OK
         message: str | None = None
         try:
@@ -188,15 +191,17 @@ async def _probe_all(
                 await service.take_over(each.target, reason)
                 state = "taken over"
             found = await service.probe(each.target)
+            who = found.identity
         except PortHeld as problem:
             state, message, code = "held", str(problem), Exit.HELD if problem.ours else Exit.NOT_SENT
         except Unreachable as problem:
             state, message, code = "unreachable", str(problem), Exit.NOT_SENT
         except WrongDevice as problem:
             state, message, code = "wrong device", str(problem), Exit.NOT_SENT
+            who = Identity(problem.serial, problem.model)
         except Refused as problem:
             state, message, code = "held", str(problem), Exit.HELD
-        rows.append(_probe_row(each.device.name, state, found, message))
+        rows.append(_probe_row(each.device.name, state, found, who, message))
         codes.append(code)
     if common.json:
         for row in rows:
@@ -206,9 +211,8 @@ async def _probe_all(
     return codes
 
 
-def _probe_row(name: str, state: str, found: "Probe | None", message: str | None) -> tuple[object, ...]:
-    if found is None:
-        return (name, state, None, None, None, None, None, None, message)
-    round_trip = f"{found.round_trip_s * 1000:.1f} ms"
-    who = found.identity
+def _probe_row(
+    name: str, state: str, found: "Probe | None", who: "Identity", message: str | None
+) -> tuple[object, ...]:
+    round_trip = f"{found.round_trip_s * 1000:.1f} ms" if found is not None else None
     return (name, state, who.serial, who.model, who.firmware, who.tier, who.epoch, round_trip, message)

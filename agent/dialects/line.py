@@ -33,8 +33,6 @@ REACH_TRIES = 4
 """Connections that are tried in one step; equipment with one slot may need a moment to see that the last one ended."""
 HUSH_S = 0.02
 """How long a reading waits for a second answer, which would show that it is not ours."""
-BOOT_S = 2.0
-"""How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
 LISTEN_S = 0.05
 """How long a surviving stream is listened to after it was opened: what others were answered ends here."""
 STAY_S = 10.0
@@ -174,8 +172,7 @@ class LineStation:
 
     async def _listen_first(self) -> None:
         """Let the board boot where opening makes it, and whatever was on the line for others come in."""
-        timing, boots = self._profile.timing, self._profile.opening_resets
-        wait_s = timing.connect_settle_s or (BOOT_S if boots else 0.0)
+        boots, wait_s = self._profile.opening_resets, self._patience.open_s
         if boots and self._profile.line is not None and self._profile.line.boot is not None:
             await self._until_started(wait_s)
         elif wait_s > 0:

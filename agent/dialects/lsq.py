@@ -31,6 +31,7 @@ from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
 from protocol.native.requester import Requester
 
+HELLO_TRIES = 2
 REACH_TRIES = 3
 """Connections that are tried until one answers HELLO, in one step."""
 OPEN_TRIES = 5
@@ -40,11 +41,23 @@ SILENCES_MAX = 3
 
 
 class LsqStation:
-    """One LSQ1 device in the hands of this process; `lease` is None where nothing but reads will be asked."""
+    """One LSQ1 device in the hands of this process.
+
+    `lease` is None where nothing but reads will be asked. `stays_open`: the port is not opened again while the device
+    answers on it, because opening it does not cut the stream and may boot the board, which costs it its memory.
+    """
 
     tells_who_it_is = True
 
-    def __init__(self, lease: Lease | None, expected: Expected, patience: Patience, means: Means) -> None:
+    def __init__(
+        self,
+        lease: Lease | None,
+        expected: Expected,
+        patience: Patience,
+        means: Means,
+        *,
+        stays_open: bool = False,
+    ) -> None:
         self._lease = lease
         self.hello: HelloReply | None = None
         self._means = means
@@ -53,6 +66,7 @@ class LsqStation:
         self._patience = patience
         self._requester = Requester(expected.unit)
         self._exchange: Exchange | None = None
+        self._stays_open = stays_open
         self._ids = 0
 
     @property
@@ -71,9 +85,8 @@ class LsqStation:
         """
         if wanted is Wanted.KEEP and self.hello is not None and self._may_stay():
             return connected(conn, self.hello, self.lease.session, record_of(self.hello.record))
-        self.close()
         try:
-            hello = await self.reach()
+            hello = await self._hello_here() or await self.reach()
         except PortHeld as held:
             return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
         except Unreachable as problem:
@@ -111,6 +124,17 @@ class LsqStation:
             and self._lease.session.last_seq < SEQ_MAX
         )
 
+    async def _hello_here(self) -> HelloReply | None:
+        """HELLO on the port that is open, None where nobody answers on it or it must be opened anew anyway."""
+        for _ in range(HELLO_TRIES if self._stays_open else 0):
+            if not self.alive():
+                break
+            outcome = await self._ask(self._requester.hello(self._next_id()), READ_ONLY)
+            if isinstance(outcome, Answer) and isinstance(outcome.reply, HelloReply):
+                self.hello = outcome.reply
+                return self.hello
+        return None
+
     async def reach(self) -> HelloReply:
         """A fresh connection on which HELLO was answered. Raises Unreachable."""
         try:
@@ -129,6 +153,8 @@ class LsqStation:
     async def _hello_on_a_new_link(self) -> HelloReply:
         self.close()
         link = await self._means.dial()
+        if self._patience.open_s > 0:
+            await self._means.clock.sleep(self._patience.open_s)
         self._requester = Requester(self._expected.unit)
         self._exchange = Exchange(
             link,

@@ -15,6 +15,7 @@ from agent.service import Target
 from devices.loader import load
 from devices.profile import Profile
 from simulator.base_device import Message
+from simulator.device import SimulatedDevice
 from simulator.equipment import Controller, Result, Verdict
 from simulator.fault_kinds import TEXT
 from simulator.faults import parse
@@ -53,7 +54,7 @@ def naming(profile: Profile = PROFILE) -> Profile:
 class Port:
     """A serial port: one line to the device, and at most one link that has it open."""
 
-    def __init__(self, device: TextDevice) -> None:
+    def __init__(self, device: TextDevice | SimulatedDevice) -> None:
         self._device = device
         self.link: PortLink | None = None
         self.conn = self._plugged_in()

@@ -51,12 +51,21 @@ ORDERS = (SET, OFFSET, LEVEL, RESET, ROTATE, BEEP)
 
 @dataclass
 class Trial:
-    """One keyed command on one bench. `where` names the stop; `booted`: the device may have booted since it was asked."""
+    """One keyed command on one bench.
+
+    Attributes:
+        bench: Agent and device.
+        order: The command.
+        where: Names the stop, for failures.
+        booted: The device may have booted since the command was asked for.
+        torn: The device was left with half a line, which the next one is glued to.
+    """
 
     bench: Bench
     order: Order
     where: str
-    booted: bool
+    booted: bool = False
+    torn: bool = False
 
     async def run_until(self, stop: Stop | None) -> Crasher:
         """Send the command in a process that ends at the stop, or gets through where there is none."""

@@ -1,0 +1,196 @@
+"""How many copies of a command leave, which ones, and what do they do? Reports of commands that took effect twice.
+
+Numbering equipment (LSQ1) and plain text lines, in virtual time; the device's own list of copies and its ledger judge.
+"""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.operation import Cause, Outcome, Proof
+from devices.kinds import Policy
+from simulator.device import SimulatedDevice
+from tests.agent.desk import Desk, at_a_desk, change_faults
+from tests.agent.line_desk import CARRIERS, LATE_S, Bench, at_a_bench
+from tests.faults.profiles import nameless, taking
+
+ADJUST, SET, BEEP = "ADJUST offset +5", "SET interval 30", "BEEP"
+COMMANDS = (SET, ADJUST, "ADJUST level +2", "TOGGLE relay", "RESET counter", "ROTATE log", BEEP)
+DAY_S = 86_400.0
+both = pytest.mark.parametrize("carrier", CARRIERS)
+
+
+@both
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_attempts_are_the_copies_in_all(tmp_path: Path, carrier: str, attempts: int) -> None:
+    """`attempts` is the number of copies that the device gets, the first one included (B13, B14)."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send(SET, attempts=attempts)).result
+        assert len(bench.device.copies) == result.attempts == attempts
+
+    at_a_bench(tmp_path, play, "cmd *: drop_ack", carrier=carrier)
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_attempts_are_the_copies_of_a_number_in_all(tmp_path: Path, attempts: int) -> None:
+    """Nothing below the policy repeats a command of a numbering device either (B13, B14)."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        result = (await desk.send(ADJUST, attempts=attempts)).result
+        assert [copy.attempt for copy in device.copies] == list(range(1, attempts + 1))
+        assert result.attempts == attempts
+
+    at_a_desk(tmp_path, play, "cmd *: drop_request")
+
+
+@both
+@pytest.mark.parametrize("words", COMMANDS)
+def test_an_ack_ends_the_effort(tmp_path: Path, carrier: str, words: str) -> None:
+    """Where every answer comes, each command is one copy, however many attempts it would have had (B15)."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send(words, attempts=3)).result
+        assert (result.outcome, result.proof, result.attempts) == (Outcome.APPLIED, Proof.ACK, 1)
+        assert len(bench.device.copies) == len(bench.device.ledger) == 1
+
+    at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@both
+@pytest.mark.parametrize("words", [SET, ADJUST])
+def test_all_copies_are_the_same_text(tmp_path: Path, carrier: str, words: str) -> None:
+    """A repeat has the text of the first copy, also where that was computed (B10)."""
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.send(words)).result.attempts == 3
+        assert len({copy.text for copy in bench.device.copies}) == 1
+
+    at_a_bench(tmp_path, play, "cmd 1-2: drop_request", carrier=carrier)
+
+
+@both
+def test_a_refused_repeat_does_not_unmake_the_first_copy(tmp_path: Path, carrier: str) -> None:
+    """A refusal that answers a repeat is read back: the first copy may have been carried out (B01)."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send(SET)).result
+        assert (result.outcome, result.proof) == (Outcome.APPLIED, Proof.VERIFIED)
+        assert bench.device.values()["interval"] == 30
+
+    at_a_bench(tmp_path, play, "cmd 1: drop_ack; cmd 2: refuse", carrier=carrier)
+
+
+@both
+def test_a_slow_command_gets_the_time_that_it_takes(tmp_path: Path, carrier: str) -> None:
+    """An execution time that the profile states is waited for before anything counts as silence (B01, B02)."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("ROTATE log")).result
+        assert (result.outcome, result.proof, result.attempts) == (Outcome.APPLIED, Proof.ACK, 1)
+
+    at_a_bench(tmp_path, play, "cmd 1: delay 1.9", carrier=carrier, profile=taking("ROTATE log", 2.0))
+
+
+def test_a_doubled_request_is_harmless_in_the_absolute_form(tmp_path: Path) -> None:
+    """Where the way to the device doubles a request, only the form that may be repeated is safe, and it is sent (B04)."""
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.send(ADJUST)).result.outcome is Outcome.APPLIED
+        assert bench.count("SET offset 15") == 2
+        assert bench.device.values()["offset"] == 15
+
+    at_a_bench(tmp_path, play, "cmd 1: duplicate_request")
+
+
+@both
+@pytest.mark.parametrize("restarted", [False, True])
+def test_one_key_is_one_command_on_plain_equipment(tmp_path: Path, carrier: str, restarted: bool) -> None:
+    """A second run under the same key sends nothing, whichever process asks (B18)."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send(BEEP, key="night")
+        if restarted:
+            bench.desk.restart()
+        again = await bench.desk.send(BEEP, key="night")
+        assert (again.skipped, again.result.outcome) == (True, Outcome.APPLIED)
+        assert bench.count(BEEP) == 1
+
+    at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@both
+def test_two_at_once_are_one_after_the_other_or_not_at_all(tmp_path: Path, carrier: str) -> None:
+    """Two runs that want to read, add and write at the same time never both work from one reading (B04, B71)."""
+
+    async def play(bench: Bench) -> None:
+        reports = await asyncio.gather(bench.desk.send(ADJUST), bench.desk.send(ADJUST))
+        applied = [r for r in reports if r.result.outcome is Outcome.APPLIED]
+        held = [r for r in reports if r.result.cause is Cause.HELD]
+        assert (len(applied), len(held)) == (1, 1)
+        assert bench.device.values()["offset"] == 15
+
+    at_a_bench(tmp_path, play, carrier=carrier)
+
+
+def test_memory_of_a_number_has_no_time_window(tmp_path: Path) -> None:
+    """A repeat that comes a day later is still recognised as one (B08)."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        doubt = await desk.send(ADJUST, key="k", attempts=1)
+        assert doubt.result.outcome is Outcome.IN_DOUBT
+        change_faults(device, "")
+        desk.restart()
+        await asyncio.sleep(DAY_S)
+        late = await desk.send(ADJUST, key="k")
+        assert late.result.outcome is Outcome.APPLIED
+        assert device.ledger.count(ADJUST) == 1
+
+    at_a_desk(tmp_path, play, "cmd *: drop_ack; nop *: drop_request; hello 2-99: drop_request")
+
+
+def test_numbers_hold_over_the_end_of_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten commands, each with its first ack lost, over sessions of four numbers: each runs once (B09, B31)."""
+    for place in ("agent.dialects.lsq", "protocol.native.requester", "protocol.native.numbers"):
+        monkeypatch.setattr(f"{place}.SEQ_MAX", 4)
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        for done in range(1, 11):
+            result = (await desk.send(ADJUST)).result
+            assert (result.outcome, result.proof) == (Outcome.APPLIED, Proof.DUPLICATE_ACK)
+            assert device.ledger.count(ADJUST) == done
+        assert {copy.seq for copy in device.copies} == {1, 2, 3, 4}
+        assert len({copy.session for copy in device.copies}) == 3
+
+    at_a_desk(tmp_path, play, "; ".join(f"cmd {first}: drop_ack" for first in range(1, 20, 2)))
+
+
+@both
+def test_a_way_that_never_acks_holds_up_what_follows(tmp_path: Path, carrier: str) -> None:
+    """On a way without acks a command is sent once and the next one not at all: nothing piles up (B19)."""
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.send(BEEP)).result.outcome is Outcome.IN_DOUBT
+        held = (await bench.desk.send(BEEP)).result
+        assert (held.outcome, held.cause) == (Outcome.NOT_SENT, Cause.DOUBT)
+        await bench.desk.service.clock.sleep(LATE_S)
+        assert len(bench.device.copies) == 1
+
+    at_a_bench(tmp_path, play, "any *: drop_ack", carrier=carrier, profile=nameless())
+
+
+@both
+def test_what_one_copy_left_in_doubt_is_never_sent_by_a_later_process(tmp_path: Path, carrier: str) -> None:
+    """A process that starts over an open command reads, and sends nothing of it (B16)."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send("ROTATE log", policy=Policy.NO_RETRY)
+        for _ in range(3):
+            bench.desk.restart()
+            await bench.desk.service.get(bench.desk.target(), [bench.desk.profile.setting("offset")])
+            [doubt] = bench.desk.service.doubts()
+            await bench.desk.service.check(bench.desk.target(), doubt)
+        assert len(bench.device.copies) == 1
+
+    at_a_bench(tmp_path, play, "cmd 1: drop_request", carrier=carrier)
