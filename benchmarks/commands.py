@@ -1,6 +1,6 @@
 """What does one command cost? CPU time per durable, logged command, beside a raw socket loop in the same run.
 
-    .venv/bin/python -m benchmarks.commands [--commands 2000] [--rounds 3]
+    .venv/bin/python -m benchmarks.commands [--commands 2000] [--rounds 3] [--tongue lsq|line]
 
 Both ends run on one core, because there only CPU time repeats well. The journal must be on a disk: the benchmark says
 what a flush costs there, and marks the run where that is too little to be a disk.
@@ -29,8 +29,11 @@ from agent.service import Service, Target
 from agent.settings import Settings
 from devices.catalog import choose, resolve
 from devices.loader import find
+from devices.profile import Profile
 
-COMMAND = "ADJUST offset +1"
+PROFILES = {"lsq": "demo/controller", "line": "demo/controller-line"}
+COMMANDS = {"lsq": "RESET counter", "line": "SET interval 30"}
+"""Without numbers an absolute command is the one that needs no readings."""
 FRAME = bytes(28)
 DISK_FLUSH_MIN_US = 20
 
@@ -42,9 +45,9 @@ def cpu_s() -> float:
 
 
 @contextmanager
-def peer(devices: int) -> Iterator[tuple[list[int], int]]:
+def peer(devices: int, tongue: str) -> Iterator[tuple[list[int], int]]:
     """The other end, on the same core; yields the devices' ports and the raw port."""
-    words = [sys.executable, "-m", "benchmarks.peer", str(devices)]
+    words = [sys.executable, "-m", "benchmarks.peer", str(devices), tongue]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -78,40 +81,38 @@ def flush_us(folder: Path) -> float:
     return statistics.median(times) * 1e6
 
 
-def terms() -> Terms:
+def terms(tongue: str, profile: Profile) -> Terms:
     """The terms of the benchmarked command."""
-    profile = find("demo/controller", [])
-    call = resolve(profile, COMMAND.split())
+    call = resolve(profile, COMMANDS[tongue].split())
     policy = choose(profile, call.command).policy
     return terms_for(profile, call, policy, reply_s=10.0, attempts=3, survives_reopen=False)
 
 
-async def push(service: Service, port: int, commands: int, fixed: Terms) -> None:
-    """One session: so many commands one after the other, alternating their direction."""
+async def push(service: Service, profile: Profile, port: int, commands: int, fixed: Terms) -> None:
+    """One session: so many commands one after the other."""
     url = f"tcp://127.0.0.1:{port}"
-    target = Target(url, url, 1, None, find("demo/controller", []), 10.0, 3, 60.0, 0.0, False)
+    target = Target(url, url, 1, None, profile, 10.0, 3, 60.0, 0.0, False)
     with service.hold(target) as station:
         for _ in range(commands):
             operation = Operation(
-                op=str(ULID()), device=url, command="RESET counter", kind="reset", terms=fixed, route=url,
-                profile="demo/controller", profile_digest="", submitted_by="bench",
+                op=str(ULID()), device=url, command=fixed.text, kind="reset", terms=fixed, route=url,
+                profile=profile.name, profile_digest="", submitted_by="bench",
             )  # fmt: skip
             report = await service.send_on(station, operation)
             assert report.result.outcome.value == "applied", report.result
 
 
-def agent_us(folder: Path, ports: list[int], commands: int) -> tuple[float, float, float]:
+def agent_us(folder: Path, tongue: str, ports: list[int], commands: int) -> tuple[float, float, float]:
     """CPU microseconds, wall microseconds and flushes per command, over all sessions at once."""
-    from dataclasses import replace
-
-    fixed = replace(terms(), text="RESET counter", args={})
+    profile = find(PROFILES[tongue], [])
+    fixed = terms(tongue, profile)
     service = Service(Settings(folder, folder, None, None, None, "bench"))
     each = max(1, commands // len(ports))
 
     async def run() -> tuple[float, float, float]:
-        await asyncio.gather(*(push(service, port, 1, fixed) for port in ports))
+        await asyncio.gather(*(push(service, profile, port, 1, fixed) for port in ports))
         flushes, started, wall = service.database.flushes, cpu_s(), time.perf_counter()
-        await asyncio.gather(*(push(service, port, each, fixed) for port in ports))
+        await asyncio.gather(*(push(service, profile, port, each, fixed) for port in ports))
         done = each * len(ports)
         cpu, took = cpu_s() - started, time.perf_counter() - wall
         return cpu / done * 1e6, took / done * 1e6, (service.database.flushes - flushes) / done
@@ -128,6 +129,7 @@ def main() -> None:
     parser.add_argument("--commands", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", type=Path, default=Path.cwd(), help="where the journal is put")
+    parser.add_argument("--tongue", choices=tuple(PROFILES), default="lsq")
     options = parser.parse_args()
     os.sched_setaffinity(0, {0})
     with tempfile.TemporaryDirectory(dir=options.folder, prefix=".bench-") as folder:
@@ -137,10 +139,10 @@ def main() -> None:
         for sessions in (1, 100):
             ratios, ours, raws, walls, flushes = [], [], [], [], []
             for number in range(options.rounds):
-                with peer(sessions) as (ports, raw_port):
+                with peer(sessions, options.tongue) as (ports, raw_port):
                     raw = raw_us(raw_port, options.commands)
                     cpu, wall, flushed = agent_us(
-                        Path(folder) / f"{sessions}-{number}", ports, options.commands
+                        Path(folder) / f"{sessions}-{number}", options.tongue, ports, options.commands
                     )
                 ratios.append(cpu / raw)
                 ours.append(cpu)

@@ -1,4 +1,4 @@
-"""The other end of the benchmarks: N simulated LSQ1 devices and one raw echo port, in one process.
+"""The other end of the benchmarks: N simulated devices of one tongue and one raw echo port, in one process.
 
 Prints one JSON line with the ports, then serves until stdin closes.
 """
@@ -10,6 +10,7 @@ import sys
 from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from simulator.server import serve_tcp
+from simulator.text_device import TextDevice
 
 
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -18,12 +19,14 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.write(data)
 
 
-async def main(devices: int) -> None:
+async def main(devices: int, tongue: str) -> None:
     """Serve."""
     loop = asyncio.get_running_loop()
     ports = []
     for number in range(devices):
-        server = await serve_tcp(SimulatedDevice(Controller(), serial=f"B-{number}"), "127.0.0.1", 0)
+        machine = Controller(f"B-{number}")
+        device = TextDevice(machine) if tongue == "line" else SimulatedDevice(machine, serial=f"B-{number}")
+        server = await serve_tcp(device, "127.0.0.1", 0)
         ports.append(server.sockets[0].getsockname()[1])
     raw = await asyncio.start_server(echo, "127.0.0.1", 0)
     print(json.dumps({"devices": ports, "raw": raw.sockets[0].getsockname()[1]}), flush=True)
@@ -31,4 +34,4 @@ async def main(devices: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2]))

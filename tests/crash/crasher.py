@@ -140,11 +140,15 @@ def _torn(work: Callable[[Cursor], object]) -> Callable[[Cursor], object]:
 def stops(points: Sequence[Point], first: int = 1) -> Iterator[Stop]:
     """Every way to end a run at a point from `first` on that leaves behind what no other way does.
 
-    Half a transaction leaves what its beginning found. The end before a line is written leaves what the end after the
-    write before it left, unless time has passed between them.
+    Half a transaction is undone, so where no time passes it leaves what the end after the write before it leaves; so does
+    the end before a line is written.
     """
-    for number, point in enumerate(points[first - 1 :], first):
-        if point.sent is not None and (number == 1 or point.at_s != points[number - 2].at_s):
+    for number, point in enumerate(points, 1):
+        if number < first:
+            continue
+        before, after = points[number - 2 : number - 1], points[number : number + 1]
+        if point.sent is not None and not any(same.at_s == point.at_s for same in before):
             yield Stop(number, Moment.BEFORE)
         yield Stop(number, Moment.HALF)
-        yield Stop(number, Moment.AFTER)
+        if not any(same.sent is None and same.at_s == point.at_s for same in after):
+            yield Stop(number, Moment.AFTER)
