@@ -1,8 +1,18 @@
 """What does reading a setting back prove?
 
 The evidence rules of CATALOG.md 2. A read-back may end the matter or ask for another look; it never sends a command.
-A reading counts only if it is fresh (asked after the last copy), ordered (on the copy's own connection or on a quiet
-path), settled (two equal ones, `settle_s` apart), comparable (in the device's own resolution) and not void.
+
+| rule | a reading counts only if | where |
+|---|---|---|
+| fresh | it was asked after the last copy | `reckoning._sent` forgets older ones |
+| ordered | no copy can arrive any more, or it shows the effect already | `_ordered` |
+| settled | two equal ones lie `settle_s` apart | `_settled` |
+| comparable | the device can tell the values apart | `_alike` |
+| correlated | its answer cannot be one that is owed | `may_ask`, `way_back`; the stream's part in `dialects/debts.py` |
+| void | expected is not the value from before | `is_void` |
+| boots | no start lies between that could have put it back | `_boot_voids`, `_unless_booted` |
+| clamps | an unchanged value cannot be a stop | `baseline_authorises` |
+| sole writer | nobody else writes the setting | `devices/catalog.py`, `order.py`: no read-back at all |
 """
 
 from collections.abc import Mapping

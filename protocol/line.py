@@ -11,16 +11,17 @@ write come out of `ask`, events out of `receive`, the same ones however the byte
 * Our own line coming back is an echo, never an answer. Where the equipment echoes (`echo`), only what follows the right
   echo counts: a request that came back damaged may have been another command to the device.
 * Notices, starts and busy lines never end the wait. What answers nothing is `Ignored` with the reason.
-* Noise in front of a line is control characters and bytes that are no text: switching the direction of a half-duplex
-  line leaves it there. It comes off only where no single character in its place would make an answer of the line too,
-  since switching may as well damage the first one: a mangled NOK is no OK, a mangled 150 is not 50. Noise that reads as
-  a character stays, and so does noise inside of a line or behind it.
+* Noise never decides. In front of a line it comes off, but only where no single character in its place would make
+  another answer of the line: a mangled NOK is no OK, a mangled 150 is not 50. Nor is a value believed that noise
+  touches, unless it would be the same with any character there. Noise that reads as a character cannot be told.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Literal
+
+from protocol.line_text import ENDS, NOISE, is_noise, shown, telnet_in, text_of
 
 LINE_MAX: Final = 4096
 """Bytes of the longest line that is looked at."""
@@ -29,13 +30,7 @@ _TOLD_MAX: Final = 80
 _PROMPT_MAX: Final = 64
 """Characters of the longest prompt, and prompts that may stand in front of one line."""
 _NOISY_MAX: Final = 128
-"""Characters of the longest line that noise is taken off: it is searched once for each character in its place."""
-_ENDS: Final = re.compile(rb"[\r\n]")
-_TELNET: Final = re.compile(rb"\xff(?:[\xfb-\xfe][\x00-*,]|\xfa[^\xff]{0,64}\xff\xf0|[\xf1-\xf9])")
-"""Telnet commands, negotiations, parameters. Options are 0 to 42 and 44, as in use: no sign or digit of a number."""
-_FRONT: Final = re.compile(rb"\A(?:%b|[^!-~])*" % _TELNET.pattern)
-"""What may stand before the first printable character of a line."""
-_NOISE: Final = re.compile("[\x00-\x1f\x7f\udc80-\udcff]+")
+"""Characters of the longest line with noise that is believed: it is searched once for each character in its place."""
 _PRINTABLE: Final = tuple(map(chr, range(0x21, 0x7F)))
 _NEVER: Final = r"(?!)"
 
@@ -115,12 +110,16 @@ class _Echo(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
-    """What was asked: its text, the pattern that alone answers it, and whether a refusal may be somebody else's."""
+class _Said:
+    """What a line says if it is the answer; two say the same whatever their reasons and the places that matched.
 
-    text: str
-    reply: re.Pattern[str] | None
-    refusable: bool
+    `edges`: where the match and its value begin and end.
+    """
+
+    refused: bool
+    value: str | None
+    reason: str | None = field(compare=False)
+    edges: frozenset[int] = field(compare=False)
 
 
 class LineRequester:
@@ -139,7 +138,9 @@ class LineRequester:
         self._begun = 0  # bytes of the buffer that came in before the request
         self._too_long = False
         self._telnet_told = False
-        self._asked: _Request | None = None
+        self._asked: str | None = None
+        self._reply: re.Pattern[str] | None = None
+        self._refusable = True
         self._outstanding = False
         self._echo = _Echo.NONE
 
@@ -155,9 +156,10 @@ class LineRequester:
             ValueError: the text holds a line end, which would be a second request.
         """
         line = text.encode()
-        if _ENDS.search(line) or self._eol in line:
+        if ENDS.search(line) or self._eol in line:
             raise ValueError("a line end would be a second request")
-        self._asked = _Request(_text(line), re.compile(reply) if reply is not None else None, refusable)
+        self._asked, self._refusable = text_of(line), refusable
+        self._reply = re.compile(reply) if reply is not None else None
         self._outstanding, self._echo = True, _Echo.DUE if self._echoes else _Echo.NONE
         self._begun = len(self._buffer)
         return line + self._eol
@@ -171,7 +173,7 @@ class LineRequester:
 
     def receive(self, data: bytes) -> list[Event]:
         """What came in, in any pieces, as events."""
-        *lines, rest = _ENDS.split(self._buffer + data)
+        *lines, rest = ENDS.split(self._buffer + data)
         events: list[Event] = []
         for raw in lines:
             events += self._before_its_end(raw)
@@ -187,10 +189,10 @@ class LineRequester:
         if self._too_long:
             return []
         events: list[Event] = []
-        telnet = _TELNET.search(_front(raw[:LINE_MAX]))
+        telnet = telnet_in(raw[:LINE_MAX])
         if telnet is not None and not self._telnet_told:
             self._telnet_told = True
-            events.append(Ignored("telnet", "option negotiation of a terminal server", telnet[0]))
+            events.append(Ignored("telnet", "option negotiation of a terminal server", telnet))
         if len(raw) > LINE_MAX:
             self._too_long = True
             events.append(Ignored("junk", f"a line of more than {LINE_MAX} bytes", raw[:_TOLD_MAX]))
@@ -199,10 +201,9 @@ class LineRequester:
     # --- what is the line's own ---------------------------------------------------------------------------------------
 
     def _line(self, raw: bytes) -> list[Event]:
-        front = _front(raw)
-        text = self._without_noise(self._without_prompts(_text(_TELNET.sub(b"", front) + raw[len(front) :])))
+        text = self._without_noise(self._without_prompts(text_of(raw)))
         # Prompts and noise may have come in before the request, the answer's own first character may not.
-        fresh = _text(raw[self._begun :]).endswith(text)
+        fresh = text_of(raw[self._begun :]).endswith(text)
         meant = self._meaning(text, raw, fresh=fresh) if text else None
         return [] if meant is None else [meant]
 
@@ -211,8 +212,8 @@ class LineRequester:
         views = [text]
         while len(views) <= _PROMPT_MAX and (end := self._prompt_end(views[-1])):
             views.append(views[-1][end:].lstrip(" \t"))
-        if any(self._is_ours(view) for view in views):
-            return next(view for view in views if self._is_ours(view))
+        if self._asked in views:
+            return self._asked
         patterns = (self._nak, self._busy, self._boot, *self._notices)
         return next((view for view in views if any(p.search(view) for p in patterns)), views[-1])
 
@@ -221,75 +222,68 @@ class LineRequester:
         return next((end for end in ends if self._prompt.fullmatch(text[:end])), 0)
 
     def _without_noise(self, text: str) -> str:
-        noise = _NOISE.match(text)
+        noise = NOISE.match(text)
         if noise is None or len(text) > _NOISY_MAX or self._is_known(text):
             return text
-        clean = self._without_prompts(
-            text[noise.end() :]
-        )  # blanks stay: noise with one behind it may be a word
-        sure = self._is_known(clean) and not any(self._is_like_an_answer(char + clean) for char in _PRINTABLE)
-        return clean if sure else text
-
-    def _is_ours(self, text: str) -> bool:
-        return self._asked is not None and text == self._asked.text
+        clean = self._without_prompts(text[noise.end() :])  # no blank: what has one behind it may be a word
+        return clean if self._is_known(clean) and self._is_sure("", clean, self._said(clean)) else text
 
     def _is_like_an_answer(self, text: str) -> bool:
-        own = self._asked.reply if self._asked is not None else None
-        return any(p is not None and p.search(text) for p in (self._ack, self._nak, own))
+        return any(p is not None and p.search(text) for p in (self._ack, self._nak, self._reply))
 
     def _is_known(self, text: str) -> bool:
         others = (self._busy, self._boot, *self._notices)
-        return self._is_ours(text) or self._is_like_an_answer(text) or any(p.search(text) for p in others)
+        return text == self._asked or self._is_like_an_answer(text) or any(p.search(text) for p in others)
 
     # --- what it means ------------------------------------------------------------------------------------------------
 
     def _meaning(self, text: str, raw: bytes, *, fresh: bool) -> Event | None:
-        shown = _shown(text)
-        if self._is_ours(text):
+        line = shown(text)
+        if is_noise(text):
+            return Ignored("junk", line, raw)
+        if text == self._asked:
             if self._echo is not _Echo.DUE or not fresh:
-                return Ignored("echo", shown, raw)
+                return Ignored("echo", line, raw)
             self._echo = _Echo.RIGHT
             return None
         if any(notice.search(text) for notice in self._notices):
-            return Notice(shown)
-        if self._boot.search(text) or self._boot.search(_NOISE.split(text)[-1]):
-            return Started(shown)  # a reset may cut off what was being said, and leave noise in between
-        if fresh and self._echo in (_Echo.DUE, _Echo.WRONG) and not _NOISE.fullmatch(text):
+            return Notice(line)
+        if self._boot.search(text) or self._boot.search(NOISE.split(text)[-1]):
+            return Started(line)  # a reset may cut off what was being said, and leave noise in between
+        if fresh and self._echo in (_Echo.DUE, _Echo.WRONG):
             self._echo = _Echo.WRONG
-            return Ignored("collision", shown, raw)
+            return Ignored("collision", line, raw)
         if self._busy.search(text):
-            return Waiting(shown)
+            return Waiting(line)
         why: Literal["answer", "junk"] = "answer" if self._is_like_an_answer(text) else "junk"
-        return self._answer(text, fresh=fresh) or Ignored(why, shown, raw)
+        return (self._answer(text) if fresh else None) or Ignored(why, line, raw)
 
-    def _answer(self, text: str, *, fresh: bool) -> Answered | None:
+    def _answer(self, text: str) -> Answered | None:
         """The answer to the outstanding request, if the line is it."""
-        asked = self._asked
-        if asked is None or not self._outstanding or not fresh:
-            return None
-        nak = self._nak.search(text)
-        found = nak or (asked.reply or self._ack).search(text)
-        if found is None or (nak is not None and not asked.refusable):
+        said = self._said(text) if self._outstanding else None
+        if said is None or (said.refused and not self._refusable) or self._may_be_mangled(text, said):
             return None
         self._outstanding = False
-        if nak is not None:
-            return Answered(True, _shown(nak.groupdict().get("reason") or text), _shown(text))
-        value = found.groupdict().get("value")
-        return Answered(False, None if value is None else _shown(value), _shown(text))
+        value = (said.reason or text) if said.refused else said.value
+        return Answered(said.refused, None if value is None else shown(value), shown(text))
 
+    def _said(self, text: str) -> _Said | None:
+        """What a line says as the answer to what was asked last, None where it is none."""
+        nak = self._nak.search(text)
+        found = nak or (self._reply or self._ack).search(text)
+        if found is None:
+            return None
+        groups = found.groupdict()
+        value = groups.get("value") if nak is None else None
+        edges = frozenset((*found.span(), *(found.span("value") if value is not None else ())))
+        return _Said(nak is not None, value, groups.get("reason"), edges)
 
-def _front(raw: bytes) -> bytes:
-    front = _FRONT.match(raw)
-    return front[0] if front is not None else b""
+    def _may_be_mangled(self, text: str, said: _Said) -> bool:
+        """Whether noise at the edge of what was said may have been a character that belongs to it."""
+        runs = [run for run in NOISE.finditer(text) if run.start() in said.edges or run.end() in said.edges]
+        sure = all(self._is_sure(text[: run.start()], text[run.end() :], said) for run in runs)
+        return bool(runs) and (len(text) > _NOISY_MAX or not sure)
 
-
-def _text(raw: bytes) -> str:
-    """A line as patterns see it: what is not UTF-8 is no character, so that no pattern finds a digit in it.
-
-    Blanks around it are not its own, nor are the NULs behind it with which some firmware ends its texts.
-    """
-    return raw.decode(errors="surrogateescape").lstrip(" \t").rstrip(" \t\0")
-
-
-def _shown(text: str) -> str:
-    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    def _is_sure(self, before: str, behind: str, said: _Said | None) -> bool:
+        """Whether any character in between would leave what is said as it is, or make no answer of the line."""
+        return said is None or all(self._said(before + char + behind) in (None, said) for char in _PRINTABLE)

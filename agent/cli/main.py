@@ -30,6 +30,7 @@ _MODULES = {
     "log": "log",
     "trace": "trace",
     "profile": "profiles",
+    "init": "init",
     "ports": "ports",
     "doctor": "doctor",
     "demo": "demo",

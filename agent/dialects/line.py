@@ -6,7 +6,7 @@ Nothing in a reply says which request it answers, so a request goes out only whe
   the device is followed by another changing command before the quiet time has passed, whichever process sends it.
 * Where it does not (serial, terminal servers: `stream` names it), every request owes its answer, in the store too,
   until it is seen or can no longer come. What is owed is waited out before the next request.
-* A reading counts only if no other answer follows it at once: two answers to one question belong to somebody else.
+* An answer counts only if no other one follows it at once: of two answers to one question one is somebody else's.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineReque
 REACH_TRIES = 4
 """Connections that are tried in one step; equipment with one slot may need a moment to see that the last one ended."""
 HUSH_S = 0.02
-"""How long a reading waits for a second answer, which would show that it is not ours."""
+"""How long an answer waits for a second one, which would show that one of them is not ours."""
 LISTEN_S = 0.05
 """How long a surviving stream is listened to after it was opened: what others were answered ends here."""
 STAY_S = 10.0
@@ -253,12 +253,25 @@ class LineStation:
         sent = intent.sent
         outcome = await self._request(self._requester.ask(sent.text), intent, silence_s)
         match outcome:
-            case Answer(reply=Answered(refused=refused, value=value, line=line)):
-                self._debts.copy_answered(self.lease, self._before)
-                return Nakked(sent.attempt, value or line) if refused else Acked(sent.attempt, False, value)
+            case Answer(reply=Answered() as answer):
+                return self._word(sent, answer, await self._others(None))
             case Held(how=how, waited_s=waited_s):
                 return Deferred(how, waited_s)
         return Unknown("lost" if isinstance(outcome, Lost) else "silence")
+
+    def _word(self, sent: Sent, answer: Answered, others: list[str]) -> Evidence:
+        """What an answer to a copy says, in the company of others that came at once."""
+        if any(self._refuses(line) is not answer.refused for line in others):
+            self._means.told.warn("an ack and a refusal came for one command: neither is believed")
+            return Unknown("silence")
+        self._debts.copy_answered(self.lease, self._before)
+        if answer.refused:
+            return Nakked(sent.attempt, answer.value or answer.line)
+        alone = all(line == answer.line for line in others)
+        return Acked(sent.attempt, False, answer.value if alone else None)
+
+    def _refuses(self, line: str) -> bool:
+        return self._grammar.nak is not None and re.search(self._grammar.nak, line) is not None
 
     async def settle(self, step: Settle) -> NoReturn:
         """Never asked for: a command without a number cannot be settled."""
@@ -269,29 +282,26 @@ class LineStation:
 
         While a copy is owed only `reply` answers: a refusal could be the copy's.
         """
-        self._strays.clear()
         request = self._requester.ask(query, reply, refusable=not self._debts.stand)
         earlier = self._debts.owe()
         outcome = await self._request(request, READ_ONLY, self._patience.silence_s)
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
-        await self._clock.sleep(HUSH_S)
-        if not self._another_answer(answer, reply):
-            self._debts.pay(earlier)
-        else:
+        if any(line != answer.line for line in await self._others(reply)):
             self._means.told.warn("two answers to one question: neither is believed")
             return ReadAnswer(None)
+        self._debts.pay(earlier)
         if answer.refused:
             return ReadAnswer(None, f"the device says '{answer.line}' to '{query}'")
         if answer.value is None:
             return ReadAnswer(None, f"the answer '{answer.line}' to '{query}' carries no value")
         return ReadAnswer(answer.value)
 
-    def _another_answer(self, answer: Answered, reply: str | None) -> bool:
-        """Whether a line came besides that answers the same question otherwise."""
-        fits = [s.line for s in self._strays if (re.search(reply, s.line) if reply else s.why == "answer")]
-        return any(line != answer.line for line in fits)
+    async def _others(self, reply: str | None) -> list[str]:
+        """The lines that came besides an answer, or follow it at once, and would answer the same question."""
+        await self._clock.sleep(HUSH_S)
+        return [s.line for s in self._strays if (re.search(reply, s.line) if reply else s.why == "answer")]
 
     async def _request(self, request: bytes, warrant: Warrant, silence_s: float) -> Heard:
         if self._exchange is None:
@@ -299,6 +309,7 @@ class LineStation:
         pause_s = self._gap_s - (self._clock.now_s() - self._heard_s)
         if pause_s > 0:
             await self._clock.sleep(pause_s)
+        self._strays.clear()
         return await self._exchange.ask(request, warrant, silence_s)
 
     def close(self) -> None:

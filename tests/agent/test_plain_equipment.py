@@ -626,3 +626,29 @@ def test_an_interrupt_ends_the_wait_for_a_quiet_line(tmp_path: Path) -> None:
         assert fact.cause is Cause.INTERRUPTED
 
     at_a_bench(tmp_path, play, "cmd 1: drop_ack")
+
+
+@both
+def test_an_ack_and_a_refusal_for_one_command(tmp_path: Path, carrier: str) -> None:
+    """One of the two is somebody else's: neither is believed, and the reading decides."""
+    line = PROFILE.line
+    assert line is not None
+    profile = replace(PROFILE, line=replace(line, nak="^(ERR|OK 777)"))
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("ROTATE log")).result
+        assert (result.outcome, result.proof) == (Outcome.APPLIED, Proof.VERIFIED)
+        assert bench.count("ROTATE log") == 1
+
+    at_a_bench(tmp_path, play, "cmd 1: foreign", carrier=carrier, profile=profile)
+
+
+@both
+def test_two_acks_with_two_values(tmp_path: Path, carrier: str) -> None:
+    """It was executed, and which value is ours nobody can tell: none is named."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("ROTATE log")).result
+        assert (result.outcome, result.proof, result.value) == (Outcome.APPLIED, Proof.ACK, None)
+
+    at_a_bench(tmp_path, play, "cmd 1: foreign", carrier=carrier)

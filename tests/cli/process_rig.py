@@ -26,6 +26,7 @@ PATIENCE_S = 40.0
 """A process that needs longer hangs."""
 LIFE_S = "900"
 """A device whose test was itself killed goes away after this."""
+LSQ1 = "demo/controller"
 COMMAND = str(Path(sys.executable).with_name("ackonce"))
 
 
@@ -104,21 +105,36 @@ class Running:
 
 
 class DeviceProcess:
-    """`ackonce simulate device`, with a ledger and a state that outlive a kill. The port stays the same."""
+    """`ackonce simulate device`, with a ledger and a state that outlive a kill; found again at the same `url`."""
 
-    def __init__(self, folder: Path, faults: str = "", *, tier: int = 1, seed: int = 0) -> None:
+    def __init__(
+        self, folder: Path, faults: str = "", *options: str, profile: str = LSQ1, port: Path | None = None
+    ) -> None:
+        """Switch it on.
+
+        Args:
+            folder: where ledger and state are.
+            faults: a fault plan.
+            options: further options of the command.
+            profile: which machine it is.
+            port: it is a serial port of this name; None: on TCP.
+        """
         self.ledger = folder / "ledger.jsonl"
-        self._state = folder / "state.json"
-        self._options = ["--tier", str(tier), "--seed", str(seed), "--for", LIFE_S]
-        self._faults = faults
         self.url = "tcp://127.0.0.1:0"
+        self._port = port
+        self._words = ["--json", "--profile", profile, "--faults", faults, "--for", LIFE_S, *options]
+        self._words += ["--ledger", str(self.ledger), "--state", str(folder / "state.json")]
         self.start()
 
     def start(self) -> None:
         """Switch it on and wait until it listens."""
-        words = [COMMAND, "simulate", "device", "--json", "--tcp", self.url.removeprefix("tcp://")]
-        words += ["--faults", self._faults, "--ledger", str(self.ledger), "--state", str(self._state)]
-        self.running = Running([*words, *self._options])
+        where = ["--tcp", self.url.removeprefix("tcp://")]
+        if self._port is not None:
+            where = ["--pty", "--link", str(self._port)]
+        self.running = Running([COMMAND, "simulate", "device", *where, *self._words])
+        self._await_listening()
+
+    def _await_listening(self) -> None:
         assert self.running.out is not None
         self.url = json.loads(self.running.out.wait_for("listening"))["listening"]
 
@@ -137,6 +153,20 @@ class DeviceProcess:
         self.running.signal(signal.SIGHUP)
         self.wait_for("boot:")
 
+    def pull(self) -> None:
+        """Pull the plug of its port, and wait until the port is gone."""
+        assert self._port is not None
+        self.running.signal(signal.SIGUSR1)
+        deadline_s = time.monotonic() + PATIENCE_S
+        while self._port.is_symlink():
+            assert time.monotonic() < deadline_s
+            time.sleep(0.001)
+
+    def plug_in(self) -> None:
+        """Put the plug back, and wait until the port is there."""
+        self.running.signal(signal.SIGUSR1)
+        self._await_listening()
+
     def die(self) -> None:
         """Kill the process itself: only ledger and state remain."""
         self.running.stop()
@@ -153,22 +183,16 @@ class DeviceProcess:
 
 
 @dataclass(slots=True)
-class ProcessRig:
-    """A project with one device d1, its own store, and the command to be run in it."""
+class Shell:
+    """A folder to run the command in, with a store of its own."""
 
     folder: Path
     home: Path
-    device: DeviceProcess
-    environ: dict[str, str] = field(default_factory=dict)
+    environ: dict[str, str]
     started: list[Running] = field(default_factory=list)
 
-    def set_up(self, *, timeout: str = "0.3s") -> None:
-        """Write the inventory."""
-        entry = f'{{profile: demo/controller, url: "{self.device.url}", timeout: {timeout}}}'
-        (self.folder / "inventory.yaml").write_text(f"devices:\n  d1: {entry}\n")
-
     def start(self, *words: str, environ: Mapping[str, str] | None = None, **how: Any) -> Running:
-        """Start one command line in the project."""
+        """Start one command line in the folder."""
         running = Running([COMMAND, *words], cwd=self.folder, env=self.environ | dict(environ or {}), **how)
         self.started.append(running)
         return running
@@ -190,13 +214,39 @@ class ProcessRig:
         """End everything that still runs."""
         for running in self.started:
             running.stop()
+
+
+@dataclass(slots=True, kw_only=True)
+class ProcessRig(Shell):
+    """A project with one LSQ1 device d1."""
+
+    device: DeviceProcess
+
+    def set_up(self, *, timeout: str = "0.3s") -> None:
+        """Write the inventory."""
+        entry = f'{{profile: {LSQ1}, url: "{self.device.url}", timeout: {timeout}}}'
+        (self.folder / "inventory.yaml").write_text(f"devices:\n  d1: {entry}\n")
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        Shell.close(self)
         self.device.close()
 
 
-def make_rig(folder: Path, home: Path, faults: str = "", *, tier: int = 1, seed: int = 0) -> ProcessRig:
-    """A rig in `folder`, with its store in `home`; apart from whatever this machine's user has configured."""
+def make_shell(folder: Path, home: Path) -> Shell:
+    """A shell in `folder`, with its store in `home`; apart from whatever this machine's user has configured."""
     folder.mkdir(parents=True, exist_ok=True)
+    return Shell(folder, home / "home", _environ(folder, home))
+
+
+def make_rig(folder: Path, home: Path, faults: str = "", *, tier: int = 1) -> ProcessRig:
+    """As `make_shell`, with a device."""
+    folder.mkdir(parents=True, exist_ok=True)
+    device = DeviceProcess(folder, faults, "--tier", str(tier))
+    return ProcessRig(folder, home / "home", _environ(folder, home), device=device)
+
+
+def _environ(folder: Path, home: Path) -> dict[str, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("ACKONCE_")}
     environ |= {"ACKONCE_HOME": str(home / "home"), "XDG_CONFIG_HOME": str(folder / "config")}
-    environ |= {"PYTHONWARNINGS": "error"}
-    return ProcessRig(folder, home / "home", DeviceProcess(folder, faults, tier=tier, seed=seed), environ)
+    return environ | {"PYTHONWARNINGS": "error"}

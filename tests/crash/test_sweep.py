@@ -1,86 +1,24 @@
-"""Does the truth survive a crash at every point? Stop at store or link write 1, 2, 3 ... until a run gets through.
+"""Does the truth about equipment that numbers its commands survive the end of a process at any write?
 
-After each crash another process goes on with the same store: it asks again under the same key, or sends something else.
-The device may have booted in between. The ledger is the judge.
+The process ends before, in the middle of and after every write to its store or to its link. Another process goes on with
+the same store: it asks again under the same key, or sends something else. The device may have booted in between. The
+ledger is the judge.
 """
 
 import asyncio
-from collections.abc import Callable
-from itertools import count
+import shutil
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
 from agent.journal import Entry
 from agent.operation import Outcome
-from agent.store.database import Cursor
 from simulator.device import SimulatedDevice
-from tests.agent.desk import Desk, DeviceLink, at_a_desk, change_faults
-from tests.agent.replay import assert_replays
+from tests.agent.desk import Desk, at_a_desk, change_faults
+from tests.crash.crasher import Crash, Crasher, Point, Stop, stops
 
-T = TypeVar("T")
 ADJUST = "ADJUST offset +5"
-POINTS_MAX = 60
-
-
-class Crash(BaseException):
-    """The process is gone."""
-
-
-class Crasher:
-    """Ends a process at its n-th write, before it, after it, or in the middle of a frame."""
-
-    def __init__(self, desk: Desk, at: int, mode: str) -> None:
-        self.left = at
-        self.mode = mode
-        self.dead = False
-        database = desk.service.database
-        commit, commit_now, write = database.commit, database.commit_now, DeviceLink.write
-
-        async def crashing_commit(work: Callable[[Cursor], T]) -> T:
-            self.before()
-            result = await commit(work)
-            self.after()
-            return result
-
-        def crashing_commit_now(work: Callable[[Cursor], T]) -> T:
-            self.before()
-            result = commit_now(work)
-            self.after()
-            return result
-
-        def crashing_write(link: DeviceLink, data: bytes) -> None:
-            if self.left == 1 and self.mode == "half" and not self.dead:
-                write(link, data[: len(data) // 2])
-            self.before()
-            write(link, data)
-            self.after()
-
-        database.commit = crashing_commit  # type: ignore[assignment, method-assign]
-        database.commit_now = crashing_commit_now  # type: ignore[assignment, method-assign]
-        self._undo: Any = lambda: setattr(DeviceLink, "write", write)
-        DeviceLink.write = crashing_write  # type: ignore[method-assign,assignment]
-
-    def before(self) -> None:
-        if self.dead:
-            raise Crash
-        self.left -= 1
-        if self.left == 0 and self.mode != "after":
-            self.die()
-
-    def after(self) -> None:
-        if self.left == 0 and self.mode == "after":
-            self.die()
-
-    def die(self) -> None:
-        self.dead = True
-        raise Crash
-
-    def stop(self) -> None:
-        self._undo()
-
-
 FAULTS = [
     "",
     "cmd 1: drop_ack",
@@ -97,35 +35,38 @@ FAULTS = [
 @pytest.mark.parametrize(
     ("tier", "faults"), [(0, FAULTS[0]), *((tier, faults) for faults in FAULTS for tier in (1, 2))]
 )
-def test_every_crash_point(faults: str, tier: int, again: str, boots: bool, quick_home: Path) -> None:
+def test_every_stop(faults: str, tier: int, again: str, boots: bool, quick_home: Path) -> None:
     """Nothing runs twice, no word is false, nothing is stuck; doubt only where a boot took the evidence."""
-    for mode in ("before", "after", "half"):
-        for point in count(1):
-            assert point < POINTS_MAX
-            home = quick_home / f"{mode}-{point}"
+    points = run_through(faults, tier, quick_home / "through")
+    tried = list(stops(points))
+    for stop in tried:
 
-            async def play(desk: Desk, device: SimulatedDevice, point: int = point, mode: str = mode) -> bool:
-                return await crash_once(desk, device, point, mode, again=again, boots=boots)
+        async def play(desk: Desk, device: SimulatedDevice, stop: Stop = stop) -> None:
+            await end_once(desk, device, stop, again=again, boots=boots)
 
-            if not at_a_desk(home, play, faults, tier=tier):
-                break
-            assert_replays(home)
+        home = quick_home / str(stop)
+        at_a_desk(home, play, faults, tier=tier)
+        shutil.rmtree(home)
+    print(f"{len(tried)} stops")
 
 
-async def crash_once(
-    desk: Desk, device: SimulatedDevice, point: int, mode: str, *, again: str, boots: bool
-) -> bool:
-    """One crash and what follows; False where the process got through before the point."""
-    where = f"crash {mode} write {point}"
-    crasher = Crasher(desk, point, mode)
-    try:
+def run_through(faults: str, tier: int, home: Path) -> list[Point]:
+    """The writes of a process that nothing ends."""
+
+    async def play(desk: Desk, _: SimulatedDevice) -> list[Point]:
+        crasher = Crasher(desk.service, None)
         await desk.send(ADJUST, key="k")
-    except Crash:
-        pass
-    finally:
-        crasher.stop()
-    if not crasher.dead:
-        return False
+        return crasher.points
+
+    return at_a_desk(home, play, faults, tier=tier)
+
+
+async def end_once(desk: Desk, device: SimulatedDevice, stop: Stop, *, again: str, boots: bool) -> None:
+    """One end of a process and what follows."""
+    crasher = Crasher(desk.service, stop)
+    with suppress(Crash):
+        await desk.send(ADJUST, key="k")
+    assert crasher.dead, stop
     if boots:
         device.reboot()
     desk.restart()
@@ -140,16 +81,15 @@ async def crash_once(
     await asyncio.sleep(30)  # whatever is still on its way arrives
 
     executions = device.ledger.count(ADJUST)
-    assert executions <= 1, where
+    assert executions <= 1, stop
     if outcome is Outcome.APPLIED:
-        assert executions == 1, where
+        assert executions == 1, stop
     elif outcome is Outcome.IN_DOUBT:
-        assert boots, f"{where}: an avoidable doubt"
+        assert boots, f"{stop}: an avoidable doubt"
     else:
-        assert executions == 0, where
+        assert executions == 0, stop
     if again == "same key" and not boots:
-        assert outcome is Outcome.APPLIED, where
-    return True
+        assert outcome is Outcome.APPLIED, stop
 
 
 def all_operations(desk: Desk) -> list[Entry]:

@@ -28,8 +28,10 @@ both = pytest.mark.parametrize("carrier", CARRIERS)
 class NoisyDevice(TextDevice):
     """Equipment on a two-wire line: each change of direction leaves bytes in front of and behind an answer."""
 
-    def _answer(self, number: int, reply: bytes, message: Message[str]) -> None:
-        super()._answer(number, b"\xff\x00\xff" + reply + b"\x00", message)
+    def _say(self, result: Result, message: Message[str]) -> None:
+        message.conn.outbox.send(b"\xff\x00\xff")
+        super()._say(result, message)
+        message.conn.outbox.send(b"\x00")
 
 
 class RaggedDevice(TextDevice):

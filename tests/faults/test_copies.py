@@ -95,7 +95,7 @@ def test_a_slow_command_gets_the_time_that_it_takes(tmp_path: Path, carrier: str
 
 
 def test_a_doubled_request_is_harmless_in_the_absolute_form(tmp_path: Path) -> None:
-    """Where the way to the device doubles a request, only the form that may be repeated is safe, and it is sent (B04)."""
+    """Where the way to the device doubles a request, what is sent is the form that may be repeated (B04)."""
 
     async def play(bench: Bench) -> None:
         assert (await bench.desk.send(ADJUST)).result.outcome is Outcome.APPLIED
@@ -126,7 +126,9 @@ def test_two_runs_never_work_from_one_reading(
     tmp_path: Path, carrier: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two runs that would read, add and write at the same time, one is told that the device is held (B04, B71)."""
-    monkeypatch.setattr("agent.registry.is_gone", lambda *_: False)  # the processes of a desk pass for dead ones
+    monkeypatch.setattr(
+        "agent.registry.is_gone", lambda *_: False
+    )  # the processes of a desk pass for dead ones
 
     async def play(bench: Bench) -> None:
         reports = await asyncio.gather(bench.desk.send(ADJUST), bench.desk.send(ADJUST))

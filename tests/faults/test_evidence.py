@@ -163,8 +163,11 @@ def test_a_count_with_an_unstated_stop_authorises_nothing(tmp_path: Path, carrie
     profile = with_setting("log_files", clamps=None)
 
     async def play(bench: Bench) -> None:
-        if lost == "drop_ack":  # the device keeps three files at most
-            bench.device._observe = lambda word, _: word == "command" and bench.device._effects.put({"log_files": 3})
+        def three_at_most(word: str, _line: str) -> None:
+            if word == "command":
+                bench.device._effects.put({"log_files": 3})
+
+        bench.device._observe = three_at_most
         result = (await bench.desk.send(ROTATE)).result
         assert (result.outcome, result.attempts) == (Outcome.IN_DOUBT, 1)
 
@@ -215,9 +218,17 @@ MATRIX = [
 
 
 @both
-@pytest.mark.parametrize(("case", "faults", "outcome", "proof", "executions"), MATRIX, ids=[m[0] for m in MATRIX])
+@pytest.mark.parametrize(
+    ("case", "faults", "outcome", "proof", "executions"), MATRIX, ids=[m[0] for m in MATRIX]
+)
 def test_ack_and_effect(
-    tmp_path: Path, carrier: str, case: str, faults: str, outcome: Outcome, proof: Proof | None, executions: int
+    tmp_path: Path,
+    carrier: str,
+    case: str,
+    faults: str,
+    outcome: Outcome,
+    proof: Proof | None,
+    executions: int,
 ) -> None:
     """Each combination of answer and effect has its own true word, where the profile says what answers mean (B66)."""
     means = {"ack_means": "queued"} if case == "ack, none" else {"nak_may_follow_effect": True}
