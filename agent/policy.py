@@ -109,7 +109,7 @@ def _baseline(t: Terms, v: View, name: str) -> Step:
     again = v.owes_read and t.numbering is Numbering.NONE and v.failed_reads < t.attempts_max
     if again:
         return Drain(t.late_max_s) if t.survives_reopen else Connect(Session.KEEP)
-    why = v.problem or "it does not answer"
+    name, why = "the boot count" if name == BOOT else name, v.problem or "it does not answer"
     return Finish(Outcome.NOT_SENT, None, f"could not read {name} before the command: {why}", Cause.UNFIT)
 
 
@@ -343,6 +343,8 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         )
     if v.opening_failed is not None:
         return _doubt(f"{_heard(v)}, and no way back to the device: {v.opening_failed.why}")
+    if readback.hidden_by_a_boot(t, v):
+        return _doubt(f"{_heard(v)}, and a restart of the device may have put the setting back")
     return _doubt(f"{_heard(v)}, and the setting could not be read back reliably")
 
 

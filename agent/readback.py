@@ -193,6 +193,14 @@ def _boot_voids(terms: Terms, back: Readback, v: View) -> bool:
     return v.booted or (hidden and v.baselines.get(BOOT) is None)
 
 
+def hidden_by_a_boot(terms: Terms, v: View) -> bool:
+    """Whether it is a start of the device, or that one could not be noticed, which makes the readings worthless."""
+    back, counted = terms.readback, v.baselines.get(BOOT)
+    if back is None or back.durable:
+        return False
+    return _boot_voids(terms, back, v) or (v.boot_after is not None and v.boot_after != counted)
+
+
 def _unless_booted(back: Readback, v: View, verdict: Verdict) -> Step | Verdict:
     """Compare the boot count of before the copy with the one after the verify."""
     before = v.baselines.get(BOOT)

@@ -112,7 +112,7 @@ def _after(tree: Tree, heads: tuple[_Head, ...]) -> tuple[_Head, ...]:
         return heads
     match tree:
         case Begin():
-            found = tuple(_Head(head.masks, head.bound or not head.masks) for head in going)
+            found = tuple(_Head(head.masks, bound=True) for head in going)
         case End():
             found = tuple(_Head(head.masks, head.bound, ended=True) for head in going)
         case Unknown():

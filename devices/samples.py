@@ -14,7 +14,7 @@ from devices.expressions import ExpressionError, evaluate, names_of
 from devices.misfit import BEFORE
 from devices.profile import Command, Profile, Setting
 from devices.templates import TemplateError, render
-from devices.values import enum_values, normalise, operand, plain, text_of
+from devices.values import NUMBER_LENGTH_MAX, enum_values, operand, plain, text_of
 
 TRIES_MAX = 200
 _NUMBERS = (1, 7, 0, 2, 30, -1, -7)
@@ -62,8 +62,8 @@ def values_of(valued: Valued) -> tuple[str, ...]:
     limits = [limit for limit in (valued.min, valued.max) if limit is not None]
     inside = [Decimal(number) for number in _NUMBERS if _within(Decimal(number), valued)]
     steps = [limits[0] + 1] if limits and _within(limits[0] + 1, valued) else []
-    numbers = dict.fromkeys((*inside, *steps, *limits))
-    return tuple(normalise(valued.type, plain(number)) for number in numbers)
+    texts = dict.fromkeys(plain(number) for number in (*inside, *steps, *limits))
+    return tuple(text for text in texts if len(text) <= NUMBER_LENGTH_MAX)
 
 
 def outcomes(

@@ -113,13 +113,14 @@ class _Echo(Enum):
 class _Said:
     """What a line says if it is the answer; two say the same whatever their reasons and the places that matched.
 
-    `edges`: where the match and its value begin and end.
+    `begins`, `ends`: where the match and its value do.
     """
 
     refused: bool
     value: str | None
     reason: str | None = field(compare=False)
-    edges: frozenset[int] = field(compare=False)
+    begins: frozenset[int] = field(compare=False)
+    ends: frozenset[int] = field(compare=False)
 
 
 class LineRequester:
@@ -201,21 +202,27 @@ class LineRequester:
     # --- what is the line's own ---------------------------------------------------------------------------------------
 
     def _line(self, raw: bytes) -> list[Event]:
+        if self._is_nothing(raw[: self._begun]):  # what came in before the request is no part of its answer
+            raw, self._begun = raw[self._begun :], 0
         text = self._without_noise(self._without_prompts(text_of(raw)))
-        # Prompts and noise may have come in before the request, the answer's own first character may not.
-        fresh = text_of(raw[self._begun :]).endswith(text)
+        fresh = text_of(raw[self._begun :]).endswith(
+            text
+        )  # a prompt may have begun before, the answer may not
         meant = self._meaning(text, raw, fresh=fresh) if text else None
         return [] if meant is None else [meant]
 
+    def _is_nothing(self, head: bytes) -> bool:
+        """Tell whether the beginning of a line is noise and prompts, so that the line is what follows."""
+        return not self._without_prompts(NOISE.sub("", text_of(head)).strip())
+
     def _without_prompts(self, text: str) -> str:
-        """The line behind its prompts; our own line and whatever does not say yes stay as soon as they are seen."""
+        """The line behind its prompts, unless it is ours or does not say yes with one of them."""
         views = [text]
         while len(views) <= _PROMPT_MAX and (end := self._prompt_end(views[-1])):
             views.append(views[-1][end:].lstrip(" \t"))
         if self._asked in views:
             return self._asked
-        patterns = (self._nak, self._busy, self._boot, *self._notices)
-        return next((view for view in views if any(p.search(view) for p in patterns)), views[-1])
+        return next((view for view in reversed(views) if self._is_not_yes(view)), views[-1])
 
     def _prompt_end(self, text: str) -> int:
         ends = range(min(len(text), _PROMPT_MAX), 0, -1)
@@ -223,17 +230,18 @@ class LineRequester:
 
     def _without_noise(self, text: str) -> str:
         noise = NOISE.match(text)
-        if noise is None or len(text) > _NOISY_MAX or self._is_known(text):
+        if noise is None or len(text) > _NOISY_MAX or text == self._asked or self._is_not_yes(text):
             return text
         clean = self._without_prompts(text[noise.end() :])  # no blank: what has one behind it may be a word
-        return clean if self._is_known(clean) and self._is_sure("", clean, self._said(clean)) else text
+        known = clean == self._asked or self._is_not_yes(clean) or self._is_like_an_answer(clean)
+        return clean if known and self._is_sure("", clean, self._said(clean)) else text
+
+    def _is_not_yes(self, text: str) -> bool:
+        """Tell whether it is a refusal, a sign of life or of its own accord: nobody is misled by one."""
+        return any(p.search(text) for p in (self._nak, self._busy, self._boot, *self._notices))
 
     def _is_like_an_answer(self, text: str) -> bool:
         return any(p is not None and p.search(text) for p in (self._ack, self._nak, self._reply))
-
-    def _is_known(self, text: str) -> bool:
-        others = (self._busy, self._boot, *self._notices)
-        return text == self._asked or self._is_like_an_answer(text) or any(p.search(text) for p in others)
 
     # --- what it means ------------------------------------------------------------------------------------------------
 
@@ -275,12 +283,13 @@ class LineRequester:
             return None
         groups = found.groupdict()
         value = groups.get("value") if nak is None else None
-        edges = frozenset((*found.span(), *(found.span("value") if value is not None else ())))
-        return _Said(nak is not None, value, groups.get("reason"), edges)
+        spans = [found.span(), *([found.span("value")] if value is not None else [])]
+        begins, ends = map(frozenset, zip(*spans, strict=True))
+        return _Said(nak is not None, value, groups.get("reason"), begins, ends)
 
     def _may_be_mangled(self, text: str, said: _Said) -> bool:
-        """Whether noise at the edge of what was said may have been a character that belongs to it."""
-        runs = [run for run in NOISE.finditer(text) if run.start() in said.edges or run.end() in said.edges]
+        """Whether noise that touches what was said may have been a character that belongs to it."""
+        runs = [run for run in NOISE.finditer(text) if run.end() in said.begins or run.start() in said.ends]
         sure = all(self._is_sure(text[: run.start()], text[run.end() :], said) for run in runs)
         return bool(runs) and (len(text) > _NOISY_MAX or not sure)
 

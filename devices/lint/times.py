@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from devices.catalog import Policy, choose
-from devices.lint.remark import Remark, commands_of, is_plain
+from devices.lint.remark import Remark, commands_of
 from devices.profile import Profile
 
 
@@ -45,7 +45,7 @@ def _late(profile: Profile) -> Iterator[Remark]:
 
 
 def _settling(profile: Profile) -> Iterator[Remark]:
-    if profile.timing.settle_s or not is_plain(profile):
+    if profile.timing.settle_s:
         return
     verified = [each.name for each in profile.commands if choose(profile, each).policy is Policy.GET_VERIFY]
     if verified:

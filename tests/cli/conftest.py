@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.bench import Bench
-from tests.cli.process_rig import ProcessRig, make_rig
+from tests.cli.live_text import TextRig, quick_profile
+from tests.cli.process_rig import ProcessRig, make_rig, make_shell
 from tests.cli.project import Project
 
 
@@ -45,3 +46,12 @@ def start_rig(tmp_path: Path, quick_home: Path) -> Iterator[Callable[..., Proces
     yield start
     for rig in rigs:
         rig.close()
+
+
+@pytest.fixture
+def rig(tmp_path: Path, quick_home: Path) -> Iterator[TextRig]:
+    """A project for text devices, each of which answers by the profile QUICK; processes run in it."""
+    built = TextRig(make_shell(tmp_path / "project", quick_home))
+    built.profile(quick_profile())
+    yield built
+    built.close()

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -156,11 +157,12 @@ class DeviceProcess:
     def pull(self) -> None:
         """Pull the plug of its port, and wait until the port is gone."""
         assert self._port is not None
+        port = os.open(self._port, os.O_RDWR | os.O_NOCTTY)
+        gone = select.poll()
+        gone.register(port, 0)
         self.running.signal(signal.SIGUSR1)
-        deadline_s = time.monotonic() + PATIENCE_S
-        while self._port.is_symlink():
-            assert time.monotonic() < deadline_s
-            time.sleep(0.001)
+        assert gone.poll(PATIENCE_S * 1000)
+        os.close(port)
 
     def plug_in(self) -> None:
         """Put the plug back, and wait until the port is there."""

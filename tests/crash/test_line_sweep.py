@@ -78,7 +78,9 @@ def test_every_stop(case: Case, quick_home: Path) -> None:
         point = points[stop.point - 1]
         torn = stop.moment is Moment.HALF and point.sent is not None and case.carrier == "pty"
 
-        async def play(bench: Bench, stop: Stop = stop, torn: bool = torn, where: str = f"{stop}, {point}") -> None:
+        async def play(
+            bench: Bench, stop: Stop = stop, torn: bool = torn, where: str = f"{stop}, {point}"
+        ) -> None:
             trial = Trial(bench, case.order, where, "boot" in case.fault, torn)
             await trial.run_until(stop)
             if case.fault == "boot in between":
@@ -117,7 +119,9 @@ async def send_something_else(trial: Trial) -> None:
     await trial.judge(wanted=False)
     assert result.outcome is not Outcome.APPLIED, f"{trial.where}: a foreign ack"
     assert bench.count(other.effect) == 0
-    assert {copy.text for copy in bench.device.copies[copies:]} <= {other.effect}, f"{trial.where}: sent again"
+    assert {copy.text for copy in bench.device.copies[copies:]} <= {other.effect}, (
+        f"{trial.where}: sent again"
+    )
 
 
 async def send_a_newer_value(trial: Trial) -> None:

@@ -81,7 +81,7 @@ TIMES: list[Case] = [
     (
         "settle_s: 0.2, ",
         "",
-        "warning timing: a value that moves a moment after the command would look unmoved",
+        "warning timing: a value that moves a moment after the command would look unmoved, and COUNT be sent",
     ),
 ]
 LINES: list[Case] = [
@@ -90,6 +90,7 @@ LINES: list[Case] = [
     ("'^READY'", "'^READY|^BOOT'", ""),
     ("'^READY'", "'^READY|BOOT'", "warning line.boot: does not begin with ^"),
     ("nak: '^ERR'", "nak: '.'", "error line.nak: matches every line"),
+    ("'^# '", "'^# ', '^# x'", ""),
     ("'^# '", "'^OK 1'", "error ack: the line 'OK 1' matches line.notice too, which is asked first"),
     ("nak: '^ERR'", "nak: '^OK$'", "error ack: the line 'OK' matches line.nak too"),
     ("'^BUSY'", "'^o='", "error offset: matches line.busy too, which is asked first"),
@@ -113,6 +114,12 @@ LINES: list[Case] = [
 ]
 PROOFS: list[Case] = [
     (", equivalent: true", "", "error ADD: it is not the same command"),
+    (
+        ", equivalent: true}\n    verify: {setting: offset, expect: before + n, tolerance: 0.05}",
+        "}",
+        "warning ADD: every silence ends in doubt",
+        "error ADD: it is not the same command",
+    ),
     (
         "value: before + n",
         "value: before",
@@ -172,7 +179,7 @@ COMMANDS: list[Case] = [
     ("min: 0, max: 9}]", "min: 0, max: 10}]", "warning SET offset: may be outside of what 'offset' can hold"),
     ("min: 0, max: 9}]", "min: 1, max: 8}]", ""),
     ('send: "SET offset {value}"', 'send: "PULSE offset {value}"', "warning SET offset: 'PULSE' sounds like"),
-    ('send: "SET offset {value}"', 'send: "SET pulses_offset {value}"', ""),
+    ('send: "SET offset {value}"', 'send: "SET pulse_offset {value}"', ""),
     (
         "    setting: offset\n",
         "    setting: offset\n    verify: {setting: offset, expect: before + value}\n",

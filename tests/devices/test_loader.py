@@ -255,12 +255,17 @@ def test_all_problems_at_once(tmp_path: Path) -> None:
     assert places == ["3:1", "7:21", "8:5", "8:6"]
 
 
+def test_limits_beyond_all_values(tmp_path: Path) -> None:
+    """A limit that no value could be written with is no reason to fail."""
+    setting = "settings: {x: {type: decimal, min: 1e-99, max: 1e30, read: R}}\n"
+    verified = "commands: [{name: A, kind: trigger, send: A, verify: {setting: x, expect: before + 1}}]\n"
+    assert loaded(tmp_path, HEAD + setting + verified).setting("x").min == Decimal("1e-99")
+
+
 def test_reading_back_with_a_plain_query_is_fine(tmp_path: Path) -> None:
-    """A query command may share its text with a setting."""
-    text = (
-        HEAD
-        + "settings: {x: {type: int, read: GET x}}\ncommands: [{name: GET x, kind: query, send: GET x}]\n"
-    )
+    """A query command may share its text with a setting, and a command that changes may be the beginning of it."""
+    query, pop = "{name: GET x, kind: query, send: GET x}", "{name: GET, kind: consuming, send: GET}"
+    text = HEAD + f"settings: {{x: {{type: int, read: GET x}}}}\ncommands: [{query}, {pop}]\n"
     assert loaded(tmp_path, text).setting("x").read == "GET x"
 
 

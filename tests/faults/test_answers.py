@@ -124,7 +124,7 @@ def test_answers_just_in_time_leave_no_timer_behind(tmp_path: Path, carrier: str
 @both
 @pytest.mark.parametrize("lost", ["drop_request", "drop_ack"])
 @pytest.mark.parametrize("stray", ["foreign", "stale_reply", "echo", "notice", "junk", "duplicate"])
-def test_no_stray_line_makes_a_word_false(tmp_path: Path, carrier: str, lost: str, stray: str) -> None:
+def test_no_stray_line_makes_a_reading_lie(tmp_path: Path, carrier: str, lost: str, stray: str) -> None:
     """Whatever else is said around the readings of a verify, the word agrees with the ledger (B29, B30, 51, 54)."""
 
     async def play(bench: Bench) -> None:

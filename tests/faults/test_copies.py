@@ -190,7 +190,7 @@ def test_a_way_that_never_acks_holds_up_what_follows(tmp_path: Path, carrier: st
 
 
 @both
-def test_what_one_copy_left_in_doubt_is_never_sent_by_a_later_process(tmp_path: Path, carrier: str) -> None:
+def test_what_was_left_in_doubt_is_never_sent_by_a_later_process(tmp_path: Path, carrier: str) -> None:
     """A process that starts over an open command reads, and sends nothing of it (B16)."""
 
     async def play(bench: Bench) -> None:

@@ -62,7 +62,7 @@ def test_a_way_that_answers_with_foreign_numbers_is_named(tmp_path: Path) -> Non
     at_a_desk(tmp_path, play, "any *: wrong_unit")
 
 
-def test_the_pause_of_a_busy_line_costs_no_copy(tmp_path: Path) -> None:
+def test_a_frozen_device_wakes_up_to_one_execution(tmp_path: Path) -> None:
     """A frozen device that wakes up with our copies in its buffer has got no more of them than one (B20, B55)."""
 
     async def play(desk: Desk, device: SimulatedDevice) -> None:
