@@ -26,7 +26,6 @@ from agent.evidence import (
     Why,
 )
 from agent.journal import Case, Journal
-from agent.lease_keeper import LeaseKeeper
 from agent.narrate import Narrator
 from agent.operation import Cause, Outcome, Result, Terms
 from agent.policy import next_step
@@ -91,7 +90,6 @@ class Executor:
             raise
 
     async def _run(self, walk: "_Walk", station: Station, case: Case) -> Result:
-        keeper = LeaseKeeper(self.registry, self.deadlines, station.lease)
         try:
             result = await walk.to_the_end()
             await self.journal.close(case, station.lease, result)
@@ -102,8 +100,6 @@ class Executor:
             result = walk.cut_off(f"{lost}; that process settles what was left open", Cause.HELD)
         except StoreError as problem:
             result = walk.cut_off(str(problem), Cause.STORE)
-        finally:
-            keeper.stop()
         walk.tell_end(result)
         return result
 

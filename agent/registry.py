@@ -17,6 +17,7 @@ from logs.text import escape
 LEASE_S = 15.0
 """A lease that is not renewed for this long may be taken."""
 RENEW_S = 5.0
+EARLY_S = 0.1
 SKEW_S = 5.0
 """Added where the holder is another machine, whose clock may differ."""
 EPOCH_LIMIT = 0xFFFFFFFF
@@ -169,7 +170,8 @@ class Registry:
 
     async def renew(self, lease: Lease) -> None:
         """Keep the lease, if a third of its time has passed. Raises LeaseLost, StoreError."""
-        if self._clock.now_s() - lease.renewed_s >= RENEW_S:
+        # A timer may fire a little early, and must not fire again at once.
+        if self._clock.now_s() - lease.renewed_s >= RENEW_S - EARLY_S:
             await self._db.commit(lambda cursor: self.hold(cursor, lease))
 
     def release(self, lease: Lease) -> None:

@@ -14,6 +14,7 @@ from agent.deadlines import Deadlines
 from agent.evidence import NotSent, Person
 from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
+from agent.lease_keeper import LeaseKeeper
 from agent.links.link import Link, PortHeld, Unreachable
 from agent.links.tcp import open_tcp
 from agent.narrate import Bystander, Narrator
@@ -142,6 +143,7 @@ class Service:
     def hold(self, target: Target) -> Iterator[Station]:
         """Hold a device for several commands in a row. Raises Held, DialectMissing, StoreError."""
         lease = self.registry.claim(target.url, target.unit, target.serial)
+        keeper = LeaseKeeper(self.registry, self.deadlines, lease)
         try:
             station = self.station(target, lease)
             try:
@@ -149,6 +151,7 @@ class Service:
             finally:
                 station.close()
         finally:
+            keeper.stop()
             self._release(lease)
 
     async def send_on(self, station: Station, operation: Operation) -> Report:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agent import retry
 from tests.cli.bench import Bench
-from tests.cli.live_text import TextRig, quick_profile
+from tests.cli.live_text import TextBench, TextRig, quick_profile
 from tests.cli.process_rig import ProcessRig, make_rig, make_shell
 from tests.cli.project import Project
 
@@ -49,9 +50,27 @@ def start_rig(tmp_path: Path, quick_home: Path) -> Iterator[Callable[..., Proces
 
 
 @pytest.fixture
-def rig(tmp_path: Path, quick_home: Path) -> Iterator[TextRig]:
-    """A project for text devices, each of which answers by the profile QUICK; processes run in it."""
-    built = TextRig(make_shell(tmp_path / "project", quick_home))
+def text_bench(project: Project, quick_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TextBench]:
+    """A project for text devices that answer by the profile QUICK; opening is tried again without long waits."""
+    monkeypatch.setenv("ACKONCE_HOME", str(quick_home / "home"))
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+    built = TextBench(make_shell(project.folder, quick_home), project=project)
     built.profile(quick_profile())
     yield built
     built.close()
+
+
+@pytest.fixture
+def start_text_rig(tmp_path: Path, quick_home: Path) -> Iterator[Callable[[], TextRig]]:
+    """Start a project for text devices, as many as are wanted side by side."""
+    rigs: list[TextRig] = []
+
+    def start() -> TextRig:
+        name = f"text-{len(rigs)}"
+        rigs.append(rig := TextRig(make_shell(tmp_path / name, quick_home / name)))
+        rig.profile(quick_profile())
+        return rig
+
+    yield start
+    for rig in rigs:
+        rig.close()

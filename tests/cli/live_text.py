@@ -10,11 +10,13 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from agent.cli.exit_codes import Exit
 from simulator.equipment import Controller
 from simulator.fault_kinds import TEXT
 from simulator.faults import parse
@@ -22,6 +24,7 @@ from simulator.pty_server import serve_pty
 from simulator.server import serve_tcp, url_of
 from simulator.text_device import TextDevice
 from tests.cli.process_rig import Running, Shell
+from tests.cli.project import Ended, Project
 from tests.links.tcp_peer import TcpPeer
 from tests.links.terminal_server import TerminalServer
 
@@ -146,43 +149,51 @@ class LiveText:
 
 @dataclass(slots=True)
 class TextRig:
-    """A project with text devices, and the command to be run in it."""
+    """A project with text devices; commands run in it as processes of their own."""
 
     shell: Shell
     devices: list[LiveText] = field(default_factory=list)
     entries: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def port(self) -> Path:
-        """The name of the serial port of the next device."""
-        return self.shell.folder / f"port-{len(self.devices) + 1}"
-
     def device(self, faults: str = "", *, carrier: str = "pty", serial: str = "SIM-1") -> LiveText:
         """Switch a device on, and enter it into the inventory under the next name, d1, d2, ..."""
-        live = LiveText(faults, port=self.port if carrier == "pty" else None, serial=serial)
+        name = f"d{len(self.devices) + 1}"
+        live = LiveText(
+            faults, port=self.shell.folder / f"{name}-port" if carrier == "pty" else None, serial=serial
+        )
         self.devices.append(live)
-        self.enter(f"d{len(self.devices)}", f'url: "{live.url}"')
+        self.enter(name, live.url)
         return live
 
-    def enter(self, name: str, how: str, profile: str = QUICK) -> None:
-        """Add or change an entry of the inventory. `how` to reach it, in YAML flow style."""
-        self.entries[name] = f"{{profile: {profile}, {how}}}"
+    def enter(self, name: str, url: str, more: str = "", *, profile: str = QUICK) -> None:
+        """Add or change an entry of the inventory. `more`: further fields, in YAML flow style."""
+        self.entries[name] = f'{{profile: {profile}, url: "{url}"{more}}}'
         lines = "".join(f"  {name}: {entry}\n" for name, entry in self.entries.items())
         (self.shell.folder / "inventory.yaml").write_text(f"devices:\n{lines}")
 
     def profile(self, text: str) -> None:
-        """Add or change the project's own profile."""
+        """Write the project's own profile."""
         folder = self.shell.folder / "profiles"
         folder.mkdir(exist_ok=True)
         (folder / "own.yaml").write_text(text)
 
     def start(self, *words: str) -> Running:
-        """Start `ackonce send WORDS --json --yes`."""
+        """Start `ackonce send WORDS --json --yes` as a process."""
         return self.shell.start("send", *words, "--json", "--yes")
+
+    def kill_at(self, part: str, *words: str) -> None:
+        """Start it, and kill it as soon as d1 tells `part`."""
+        sender = self.start(*words)
+        self.devices[0].wait_for(part)
+        sender.stop()
+
+    def run(self, *words: str) -> Ended:
+        """Run one command line to its end."""
+        return self.shell.run(*words)
 
     def send(self, *words: str) -> tuple[int, dict[str, Any]]:
         """Run `ackonce send WORDS --json --yes`; exactly one object must come back."""
-        ended = self.start(*words).end()
+        ended = self.run("send", *words, "--json", "--yes")
         [record] = ended.records
         return ended.code, record
 
@@ -191,6 +202,31 @@ class TextRig:
         self.shell.close()
         for live in self.devices:
             live.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class TextBench(TextRig):
+    """As TextRig, but what is `run` or sent is typed within the test's own process, which is much faster."""
+
+    project: Project
+
+    def run(self, *words: str) -> Ended:
+        """Run one command line to its end."""
+        ended = self.project.type(*words)
+        assert "Traceback" not in ended.out + ended.err
+        assert ended.code != Exit.INTERNAL, ended.err
+        return ended
+
+
+def side_by_side(plays: Mapping[str, Callable[[], None]]) -> None:
+    """Play all at the same time, each in a thread; fails with the first that fails, under its name."""
+    with ThreadPoolExecutor(len(plays)) as lanes:
+        ends = {lanes.submit(play): name for name, play in plays.items()}
+        for end in as_completed(ends):
+            problem = end.exception()
+            if problem is not None:
+                problem.add_note(f"in the play {ends[end]!r}")
+                raise problem
 
 
 async def _called(work: Callable[[], T]) -> T:

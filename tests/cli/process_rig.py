@@ -91,7 +91,7 @@ class Running:
             raise
         out = self.out.text() if self.out is not None else ""
         err = self.err.text() if self.err is not None else ""
-        for pipe in (self.process.stdout, self.process.stderr):
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             if pipe is not None:
                 pipe.close()
         assert "Traceback" not in out + err, out + err

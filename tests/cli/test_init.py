@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import init, main
+from agent.cli import init
 from agent.cli.main import run
 from agent.inventory import load
 from devices.loader import SHIPPED, find
@@ -13,11 +13,6 @@ from tests.cli.live_device import LiveDevice
 from tests.cli.project import Project
 
 FILES = ["ackonce.toml", "inventory.yaml", "profiles/site/controller.yaml"]
-
-
-@pytest.fixture(autouse=True)
-def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(main._MODULES, "init", "init")
 
 
 def _commands(err: str) -> list[list[str]]:

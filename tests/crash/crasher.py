@@ -89,9 +89,9 @@ class Crasher:
             self._watch(link)
             return link
 
-        database.commit = crashing_commit  # type: ignore[method-assign]
-        database.commit_now = crashing_commit_now  # type: ignore[method-assign]
-        database.commit_loosely = crashing_commit_loosely  # type: ignore[method-assign]
+        database.commit = crashing_commit  # type: ignore[method-assign, assignment]
+        database.commit_now = crashing_commit_now  # type: ignore[method-assign, assignment]
+        database.commit_loosely = crashing_commit_loosely  # type: ignore[method-assign, assignment]
         service._dial = dial_crashing
 
     def _watch(self, link: Link) -> None:
@@ -140,8 +140,8 @@ def _torn(work: Callable[[Cursor], object]) -> Callable[[Cursor], object]:
 def stops(points: Sequence[Point], first: int = 1) -> Iterator[Stop]:
     """Every way to end a run at a point from `first` on that leaves behind what no other way does.
 
-    Half a transaction is undone, so where no time passes it leaves what the end after the write before it leaves; so does
-    the end before a line is written.
+    Half a transaction is undone, so where no time passes it leaves what the end after the write before it leaves. So
+    does the end before a line is written.
     """
     for number, point in enumerate(points, 1):
         if number < first:

@@ -71,7 +71,7 @@ class Round:
             if outcome is Outcome.APPLIED:
                 return
             if outcome is Outcome.IN_DOUBT and (self.blind or (self._booted and self.forgetful)):
-                self._resolve(report.operation.op)
+                asyncio.run(self._resolve(report.operation.op))
                 return
         raise AssertionError(f"{self.where}: stuck")
 
@@ -163,7 +163,7 @@ class Round:
         judge_words([word], executed, cumulative=self.cumulative, said=said)
         assert word not in (Outcome.REFUSED, Outcome.UNCHANGED), said
 
-    def _resolve(self, op: str) -> None:
+    async def _resolve(self, op: str) -> None:
         """A person looks at the equipment and says what the ledger says."""
         with successor(self.rig) as (_, service):
             [entry] = service.journal.find(op)

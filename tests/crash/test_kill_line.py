@@ -1,7 +1,7 @@
 """Does the truth about plain equipment survive `kill -9` of the real process at any moment?
 
-As in `test_kill.py`, but the device numbers nothing and remembers nothing: over a connection that reopening cuts, and on
-a serial port whose late answers reach whoever opens it next.
+As in `test_kill.py`, but the device numbers nothing and remembers nothing: over a connection that reopening cuts, and
+on a serial port whose late answers reach whoever opens it next.
 """
 
 import json

@@ -111,7 +111,7 @@ async def ask_again(trial: Trial) -> None:
 
 
 async def send_something_else(trial: Trial) -> None:
-    """Another command gets lost: settling sends nothing, and no answer that is owed to the first is taken for its ack."""
+    """Another command gets lost: settling sends nothing, and no answer owed to the first is taken for its ack."""
     bench, other = trial.bench, BEEP if trial.order is ROTATE else ROTATE
     copies = len(bench.device.copies)
     bench.suffer("cmd *: drop_request")

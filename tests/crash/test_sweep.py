@@ -1,8 +1,8 @@
 """Does the truth about equipment that numbers its commands survive the end of a process at any write?
 
-The process ends before, in the middle of and after every write to its store or to its link. Another process goes on with
-the same store: it asks again under the same key, or sends something else. The device may have booted in between. The
-ledger is the judge.
+The process ends before, in the middle of and after every write to its store or to its link. Another process goes on
+with the same store: it asks again under the same key, or sends something else. The device may have booted in between.
+The ledger is the judge.
 """
 
 import asyncio

@@ -57,14 +57,14 @@ def test_one_slow_answer_shifts_no_other(tmp_path: Path, carrier: str) -> None:
         first, *others = await bench.desk.service.get(bench.desk.target(), settings)
         assert first == ReadAnswer(None)
         assert others == [ReadAnswer(value) for value in list(VALUES.values())[1:]]
-        bench.suffer("cmd 1: delay 0.7")
+        bench.suffer("cmd 1: delay 0.7; cmd 2: delay 0.3")
         for value in range(11, 21):
             result = (await bench.desk.send(f"SET interval {value}")).result
             assert result.outcome is Outcome.APPLIED
             assert bench.device.values()["interval"] == value
             assert result.attempts == (2 if value == 11 else 1)
 
-    at_a_bench(tmp_path, play, "read 1: delay 0.7", carrier=carrier, profile=nameless())
+    at_a_bench(tmp_path, play, "read 1: delay 0.7; read 2: delay 0.3", carrier=carrier, profile=nameless())
 
 
 @both
@@ -78,7 +78,25 @@ def test_an_answer_that_comes_after_twenty_seconds(tmp_path: Path, carrier: str)
         await service.clock.sleep(19.3)
         assert await service.get(target, [PROFILE.setting("log_files")]) == [ReadAnswer("3")]
 
-    at_a_bench(tmp_path, play, "read 1: delay 20", carrier=carrier, profile=profile)
+    at_a_bench(tmp_path, play, "read 1: delay 20; read 2: delay 0.3", carrier=carrier, profile=profile)
+
+
+@both
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_late_ack_within_the_wait_for_the_next_one(tmp_path: Path, carrier: str, restarted: bool) -> None:
+    """An ack that would come while the next command, which was lost, is waited for acknowledges nothing (45, 52)."""
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.send(BEEP)).result.outcome is Outcome.IN_DOUBT
+        [entry] = bench.desk.service.doubts()
+        bench.desk.service.resolve(entry, applied=True, reason="heard it")
+        if restarted:
+            bench.desk.restart()
+        assert (await bench.desk.send(BEEP)).result.outcome is Outcome.IN_DOUBT
+        assert bench.count(BEEP) == 1
+
+    faults = "cmd 1: delay 0.8; cmd 2: drop_request"
+    at_a_bench(tmp_path, play, faults, carrier=carrier, profile=nameless())
 
 
 @both
@@ -101,7 +119,7 @@ def test_a_reading_that_was_cancelled_answers_nobody_else(
         answers = await bench.desk.service.get(bench.desk.target(), [PROFILE.setting("log_files")])
         assert answers == [ReadAnswer("3")]
 
-    at_a_bench(tmp_path, play, "read 1: delay 0.4", carrier=carrier, profile=nameless())
+    at_a_bench(tmp_path, play, "read 1: delay 0.4; read 2: delay 0.3", carrier=carrier, profile=nameless())
 
 
 @both
@@ -148,6 +166,17 @@ def test_what_is_no_ack_acknowledges_nothing(tmp_path: Path, carrier: str, stray
         assert (await bench.desk.send(BEEP)).result.outcome is Outcome.IN_DOUBT
 
     at_a_bench(tmp_path, play, f"cmd 1: {stray}, drop_ack", carrier=carrier)
+
+
+@both
+def test_an_ack_to_somebody_else_beside_our_refusal(tmp_path: Path, carrier: str) -> None:
+    """An ack and a refusal at once are no ack, though the ack came first (B29, B30)."""
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.send(BEEP)).result.outcome is Outcome.IN_DOUBT
+        assert not bench.device.ledger
+
+    at_a_bench(tmp_path, play, "cmd 1: foreign, refuse", carrier=carrier)
 
 
 # --- torn and noisy -----------------------------------------------------------------------------------------------

@@ -4,19 +4,21 @@ Numbering equipment (LSQ1) and plain text lines, in virtual time; the device's o
 """
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.operation import Cause, Outcome, Proof
-from devices.kinds import Policy
+from agent.service import DialectMissing
+from devices.profile import Sequence
 from simulator.device import SimulatedDevice
 from tests.agent.desk import SILENCE_S, Desk, at_a_desk
-from tests.agent.line_desk import CARRIERS, LATE_S, Bench, at_a_bench
+from tests.agent.line_desk import CARRIERS, LATE_S, PROFILE, Bench, at_a_bench
 from tests.faults.profiles import nameless, taking
 
-ADJUST, SET, BEEP = "ADJUST offset +5", "SET interval 30", "BEEP"
-COMMANDS = (SET, ADJUST, "ADJUST level +2", "TOGGLE relay", "RESET counter", "ROTATE log", BEEP)
+ADJUST, SET, ROTATE, BEEP = "ADJUST offset +5", "SET interval 30", "ROTATE log", "BEEP"
+COMMANDS = (SET, ADJUST, "ADJUST level +2", "TOGGLE relay", "RESET counter", ROTATE, BEEP)
 URL = "tcp://device:1"
 LATER_S = 3000.0
 both = pytest.mark.parametrize("carrier", CARRIERS)
@@ -88,10 +90,10 @@ def test_a_slow_command_gets_the_time_that_it_takes(tmp_path: Path, carrier: str
     """An execution time that the profile states is waited for before anything counts as silence (B01, B02)."""
 
     async def play(bench: Bench) -> None:
-        result = (await bench.desk.send("ROTATE log")).result
+        result = (await bench.desk.send(ROTATE)).result
         assert (result.outcome, result.proof, result.attempts) == (Outcome.APPLIED, Proof.ACK, 1)
 
-    at_a_bench(tmp_path, play, "cmd 1: delay 1.9", carrier=carrier, profile=taking("ROTATE log", 2.0))
+    at_a_bench(tmp_path, play, "cmd 1: delay 1.9", carrier=carrier, profile=taking(ROTATE, 2.0))
 
 
 def test_a_doubled_request_is_harmless_in_the_absolute_form(tmp_path: Path) -> None:
@@ -191,15 +193,30 @@ def test_a_way_that_never_acks_holds_up_what_follows(tmp_path: Path, carrier: st
 
 @both
 def test_what_was_left_in_doubt_is_never_sent_by_a_later_process(tmp_path: Path, carrier: str) -> None:
-    """A process that starts over an open command reads, and sends nothing of it (B16)."""
+    """Later processes read, and settle what was open: nobody sends it because it was once wanted (B16)."""
 
     async def play(bench: Bench) -> None:
-        await bench.desk.send("ROTATE log", policy=Policy.NO_RETRY)
-        for _ in range(3):
-            bench.desk.restart()
-            await bench.desk.service.get(bench.desk.target(), [bench.desk.profile.setting("offset")])
-            [doubt] = bench.desk.service.doubts()
-            await bench.desk.service.check(bench.desk.target(), doubt)
+        assert (await bench.desk.send(ROTATE)).result.outcome is Outcome.IN_DOUBT
+        bench.suffer("")
+        bench.desk.restart()
+        await bench.desk.service.get(bench.desk.target(), [PROFILE.setting("offset")])
+        bench.desk.restart()
+        [doubt] = bench.desk.service.doubts()
+        settled = await bench.desk.service.check(bench.desk.target(), doubt)
+        assert (settled.outcome, settled.proof) == (Outcome.NOT_APPLIED, Proof.VERIFIED)
         assert len(bench.device.copies) == 1
 
-    at_a_bench(tmp_path, play, "cmd 1: drop_request", carrier=carrier)
+    at_a_bench(tmp_path, play, "cmd 1: drop_request; read 3-99: drop_ack", carrier=carrier)
+
+
+@both
+def test_numbers_that_we_cannot_use_are_refused(tmp_path: Path, carrier: str) -> None:
+    """Equipment that numbers its lines itself is told nothing, instead of being repeated to blindly (B08, 108)."""
+    profile = replace(PROFILE, sequence=Sequence("{seq} {command}", r"^(?P<seq>\d+) (?P<rest>.*)$"))
+
+    async def play(bench: Bench) -> None:
+        with pytest.raises(DialectMissing, match="sequence"):
+            await bench.desk.send(BEEP)
+        assert not bench.dialled
+
+    at_a_bench(tmp_path, play, carrier=carrier, profile=profile)

@@ -11,7 +11,7 @@ from simulator.device import SimulatedDevice
 from tests.agent.desk import Desk, at_a_desk
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
 
-BEEP, ROTATE, SET = "BEEP", "ROTATE log", "SET interval 30"
+BEEP, ROTATE = "BEEP", "ROTATE log"
 both = pytest.mark.parametrize("carrier", CARRIERS)
 
 
@@ -46,6 +46,21 @@ def test_a_device_that_was_away_is_reached_when_it_is_back(tmp_path: Path, carri
         bench.refuses = False
         assert (await bench.desk.send(BEEP)).result.outcome is Outcome.APPLIED
         assert bench.count(BEEP) == 1
+
+    at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@both
+def test_a_slot_that_is_not_free_yet_is_waited_for(tmp_path: Path, carrier: str) -> None:
+    """Equipment that refuses us for a moment after our own close gets the command all the same, once (B57, 44)."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send(BEEP)
+        bench.refuses = True
+        asyncio.get_running_loop().call_later(0.5, setattr, bench, "refuses", False)
+        result = (await bench.desk.send(ROTATE)).result
+        assert (result.outcome, result.attempts) == (Outcome.APPLIED, 1)
+        assert bench.count(ROTATE) == 1
 
     at_a_bench(tmp_path, play, carrier=carrier)
 
