@@ -35,7 +35,7 @@ TURNS = 5
 """Of the loop, until closed transports are gone."""
 LINE_PROFILE = Path(__file__).parents[2] / "devices/profiles/demo/controller-line.yaml"
 QUICK = "test/quick"
-LATE_S = 0.9
+LATE_S = 0.6
 """How long an answer may be late under the profile QUICK."""
 
 

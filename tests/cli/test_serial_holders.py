@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.live_text import LiveText, TextBench, quick_profile
+from tests.cli.live_text import LiveText, TextBench
 from tests.cli.process_rig import Running
 
 UNDISTURBED = ["GET serial", "GET log_files", "ROTATE log"]
@@ -59,42 +59,9 @@ def test_the_same_device(text_bench: TextBench, line: LiveText) -> None:
     assert line.lines == UNDISTURBED
 
 
-def test_the_same_port(text_bench: TextBench, line: LiveText) -> None:
-    """Whoever wants the port meanwhile is told at once by which process and command it is open: exit 8."""
-    first = sender(text_bench)
-    holder = f"is open in process {first.process.pid} ("
-    for device in ("d2", "d3"):
-        code, record = text_bench.send(device, "BEEP")
-        assert (code, record["outcome"], record["attempts"]) == (8, "not_sent", 0)
-        assert holder in record["message"]
-        assert "send d1 ROTATE log" in record["message"]
-    for words in (["get", "d1", "offset"], ["get", "d2", "offset"], ["probe", "d1"]):
-        ended = text_bench.run(*words, "--json")
-        assert (ended.code, len(ended.records)) == (8, 1)
-        assert holder in ended.out + ended.err
-    assert first.process.poll() is None  # nobody waited for it
-    assert line.lines == UNDISTURBED
-
-
-def test_who_held_the_port_meanwhile(text_bench: TextBench) -> None:
-    """What others ask while a process waits for the line is waited for too, and its answer never taken for another."""
-    live = text_bench.device("read 1: delay 0.7; cmd 1: delay 0.8; read 2: delay 0.3")
-    nobody = ('identity: {read: "GET serial", expect: "{serial}"}', "")
-    text_bench.profile(
-        quick_profile(nobody, ("reply_s: 0.3", "reply_s: 0.9"), ("late_max_s: 0.9", "late_max_s: 1.2"))
-    )
-    first = text_bench.start("d1", "ROTATE", "log")
-    live.wait_for("at read 1")
-    second = text_bench.shell.start("get", "d1", "offset", "--json")
-    live.wait_for("command: ROTATE log")
-    first.stop()
-    ended = second.end()
-    assert [record["value"] for record in ended.records] == (["10"] if ended.code == 0 else [None])
-
-
 def test_a_holder_that_is_killed(text_bench: TextBench, line: LiveText) -> None:
     """A dead process holds neither device nor port: others work at once, and what it left open is settled first."""
-    sender(text_bench, "0.9s").stop()
+    sender(text_bench, "0.5s").stop()
     code, record = text_bench.send("d2", "BEEP")
     assert (code, record["outcome"]) == (0, "applied")
     code, record = text_bench.send("d1", "ROTATE", "log")

@@ -9,10 +9,10 @@ from functools import partial
 
 import pytest
 
-from tests.cli.live_text import TextBench, TextRig, quick_profile, side_by_side
+from tests.cli.live_text import LATE_S, TextBench, TextRig, quick_profile, side_by_side
 
 StartTextRig = Callable[[], TextRig]
-PATIENT = quick_profile(("late_max_s: 0.9", "late_max_s: 1.3"))
+PATIENT = quick_profile((f"late_max_s: {LATE_S}", "late_max_s: 1.1"))
 """An ack may come after most of a second, while the next process is already there."""
 
 
@@ -43,9 +43,26 @@ def test_a_late_ack_never_acknowledges_the_next_lost_command(start_text_rig: Sta
     side_by_side(
         {
             f"{late} {first.__name__}": partial(play, start_text_rig(), late, first)
-            for late, first in (("delay 0.9", gives_up), ("delay 0.9", is_killed), ("hold 0.9", is_killed))
+            for late, first in (("delay 0.8", gives_up), ("delay 0.8", is_killed), ("hold 0.8", is_killed))
         }
     )
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["gives up", "is killed"])
+def test_a_late_reading_never_becomes_the_value_of_another_setting(
+    text_bench: TextBench, killed: bool
+) -> None:
+    """The answer to a question whose process has ended is not taken for the answer to the next process's question."""
+    live = text_bench.device(f"read 2: delay {0.2 if killed else 0.5}; read 4: delay 0.25")
+    asker = text_bench.shell.start("get", "d1", "offset", "--json")
+    live.wait_for("at read 2")
+    if killed:
+        asker.stop()
+    else:
+        ended = asker.end()
+        assert (ended.code, ended.records[0]["value"]) == (7, None)
+    ended = text_bench.run("get", "d1", "log_files", "--json")
+    assert [record["value"] for record in ended.records] == (["3"] if ended.code == 0 else [None])
 
 
 @pytest.mark.parametrize(

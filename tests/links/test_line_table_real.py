@@ -1,16 +1,14 @@
 """What becomes of each kind of command over real sockets and real ports? The table of `line_table.py`, by the clock.
 
-Each cell has its own device behind its own socket or pseudo terminal, and its own store. All of one carrier are played
-side by side in one loop, at PACE times the seconds of virtual time; they start one after the other, so that the work of
-starting makes nobody late.
+Each cell has its own device behind its own socket or pseudo terminal, and its own store. All are played side by side in
+one loop, at PACE times the seconds of virtual time; they start one after the other, so that the work of starting makes
+nobody late.
 """
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-
-import pytest
 
 from agent.cli.orders import order_for
 from agent.cli.targets import Chosen
@@ -24,7 +22,7 @@ from simulator.faults import parse
 from simulator.pty_server import serve_pty
 from simulator.server import serve_tcp, url_of
 from simulator.text_device import TextDevice
-from tests.agent.line_desk import CARRIERS, PROFILE, with_timing
+from tests.agent.line_desk import PROFILE, with_timing
 from tests.agent.line_table import Cell, cells
 from tests.agent.replay import assert_replays
 
@@ -40,20 +38,18 @@ Seen = tuple[str, tuple[Outcome, Proof | None], int, int]
 """The policy, the word, and how often the effect, and anything at all, took place."""
 
 
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_the_word_and_the_ledger(carrier: str, quick_home: Path) -> None:
+def test_the_word_and_the_ledger(quick_home: Path) -> None:
     """Every word is the table's, and the device's own ledger agrees with it after everything late has arrived."""
-    mine = [cell for cell in cells() if cell.carrier == carrier]
-    mine.sort(key=lambda cell: -cell.copies)  # those that take longest start first
-    seen = asyncio.run(_play_all(mine, quick_home))
-    wanted = {cell.name: (cell.policy, cell.word, cell.executions, cell.executions) for cell in mine}
+    seen = asyncio.run(_play_all(quick_home))
+    wanted = {cell.name: (cell.policy, cell.word, cell.executions, cell.executions) for cell in cells()}
     assert seen == wanted
 
 
-async def _play_all(mine: list[Cell], home: Path) -> dict[str, Seen]:
+async def _play_all(home: Path) -> dict[str, Seen]:
+    longest_first = sorted(cells(), key=lambda cell: -cell.copies)
     async with asyncio.TaskGroup() as side_by_side:
         plays = {}
-        for number, cell in enumerate(mine):
+        for number, cell in enumerate(longest_first):
             plays[cell.name] = side_by_side.create_task(_play(cell, home / f"{number}"))
             await asyncio.sleep(BETWEEN_STARTS_S)
     return {name: play.result() for name, play in plays.items()}

@@ -217,7 +217,7 @@ def test_request_that_begins_like_a_prompt() -> None:
 
 @pytest.mark.parametrize(
     ("line", "word"),
-    [(b"# OK 15", "notice"), (b"# ERR x", "notice"), (b"#OK 15", "value 15"), (b"#ERR x", "refused x")],
+    [(b"# OK 15", "notice"), (b"#OK 15", "value 15"), (b"#ERR x", "refused x")],
 )
 def test_prompt_that_looks_like_a_notice(line: bytes, word: str) -> None:
     """A line that is no yes as it stands is not made one by taking a prompt off it."""
