@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Final, Literal
 
-from protocol.line_text import ENDS, NOISE, is_noise, shown, telnet_in, text_of
+from protocol.line_text import ENDS, NOISE, NOISE_IN_FRONT, is_noise, shown, telnet_in, text_of
 
 LINE_MAX: Final = 4096
 """Bytes of the longest line that is looked at."""
@@ -101,11 +101,10 @@ Event = Answered | Waiting | Notice | Started | Ignored
 
 
 class _Echo(Enum):
-    """What is known of the outstanding request's echo."""
+    """What is known of the outstanding request's echo: not to come (any more), still to come, or came back damaged."""
 
     NONE = auto()
     DUE = auto()
-    RIGHT = auto()
     WRONG = auto()
 
 
@@ -190,8 +189,8 @@ class LineRequester:
         if self._too_long:
             return []
         events: list[Event] = []
-        telnet = telnet_in(raw[:LINE_MAX])
-        if telnet is not None and not self._telnet_told:
+        telnet = None if self._telnet_told else telnet_in(raw[:LINE_MAX])
+        if telnet is not None:
             self._telnet_told = True
             events.append(Ignored("telnet", "option negotiation of a terminal server", telnet))
         if len(raw) > LINE_MAX:
@@ -202,12 +201,11 @@ class LineRequester:
     # --- what is the line's own ---------------------------------------------------------------------------------------
 
     def _line(self, raw: bytes) -> list[Event]:
-        if self._is_nothing(raw[: self._begun]):  # what came in before the request is no part of its answer
-            raw, self._begun = raw[self._begun :], 0
-        text = self._without_noise(self._without_prompts(text_of(raw)))
-        fresh = text_of(raw[self._begun :]).endswith(
-            text
-        )  # a prompt may have begun before, the answer may not
+        # An answer began after its request, though there may have been noise and prompts before.
+        since = raw[self._begun :]
+        whole = since if self._is_nothing(raw[: self._begun]) else raw
+        text = self._without_noise(self._without_prompts(text_of(whole)))
+        fresh = text_of(since).endswith(text)
         meant = self._meaning(text, raw, fresh=fresh) if text else None
         return [] if meant is None else [meant]
 
@@ -216,48 +214,52 @@ class LineRequester:
         return not self._without_prompts(NOISE.sub("", text_of(head)).strip())
 
     def _without_prompts(self, text: str) -> str:
-        """The line behind its prompts, unless it is ours or does not say yes with one of them."""
+        """The line behind its prompts; with one that makes it ours, or anything but a yes, it stays as it is."""
         views = [text]
         while len(views) <= _PROMPT_MAX and (end := self._prompt_end(views[-1])):
             views.append(views[-1][end:].lstrip(" \t"))
         if self._asked in views:
             return self._asked
-        return next((view for view in reversed(views) if self._is_not_yes(view)), views[-1])
+        return next((view for view in views if self._is_no_yes(view)), views[-1])
 
     def _prompt_end(self, text: str) -> int:
         ends = range(min(len(text), _PROMPT_MAX), 0, -1)
         return next((end for end in ends if self._prompt.fullmatch(text[:end])), 0)
 
     def _without_noise(self, text: str) -> str:
-        noise = NOISE.match(text)
-        if noise is None or len(text) > _NOISY_MAX or text == self._asked or self._is_not_yes(text):
+        noise = NOISE_IN_FRONT.match(text)
+        if noise is None or len(text) > _NOISY_MAX or text == self._asked or self._is_no_yes(text):
             return text
-        clean = self._without_prompts(text[noise.end() :])  # no blank: what has one behind it may be a word
-        known = clean == self._asked or self._is_not_yes(clean) or self._is_like_an_answer(clean)
-        return clean if known and self._is_sure("", clean, self._said(clean)) else text
+        clean = self._without_prompts(text[noise.end() :])
+        known = clean == self._asked or self._is_no_yes(clean) or self._is_like_an_answer(clean)
+        return clean if clean and known and self._is_sure("", clean, self._said(clean)) else text
 
-    def _is_not_yes(self, text: str) -> bool:
-        """Tell whether it is a refusal, a sign of life or of its own accord: nobody is misled by one."""
+    def _is_no_yes(self, text: str) -> bool:
+        """Tell whether a line says anything else: a refusal, a sign of life, something of its own accord."""
         return any(p.search(text) for p in (self._nak, self._busy, self._boot, *self._notices))
 
     def _is_like_an_answer(self, text: str) -> bool:
         return any(p is not None and p.search(text) for p in (self._ack, self._nak, self._reply))
 
+    def _is_named(self, text: str) -> bool:
+        """Tell whether control characters alone are an answer, as ACK and NAK are, and not because anything is."""
+        return self._said(text) is not None and not any(map(self._said, _PRINTABLE))
+
     # --- what it means ------------------------------------------------------------------------------------------------
 
     def _meaning(self, text: str, raw: bytes, *, fresh: bool) -> Event | None:
         line = shown(text)
-        if is_noise(text):
-            return Ignored("junk", line, raw)
         if text == self._asked:
             if self._echo is not _Echo.DUE or not fresh:
                 return Ignored("echo", line, raw)
-            self._echo = _Echo.RIGHT
+            self._echo = _Echo.NONE
             return None
         if any(notice.search(text) for notice in self._notices):
             return Notice(line)
         if self._boot.search(text) or self._boot.search(NOISE.split(text)[-1]):
             return Started(line)  # a reset may cut off what was being said, and leave noise in between
+        if is_noise(text) and not self._is_named(text):
+            return Ignored("junk", line, raw)
         if fresh and self._echo in (_Echo.DUE, _Echo.WRONG):
             self._echo = _Echo.WRONG
             return Ignored("collision", line, raw)

@@ -13,6 +13,8 @@ from typing import Final
 ENDS: Final = re.compile(rb"[\r\n]")
 """What ends a line; between CR and LF stands a blank one."""
 NOISE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f\udc80-\udcff]+")
+NOISE_IN_FRONT: Final = re.compile(rf"(?:[ \t]*{NOISE.pattern})+")
+"""It ends with noise: what has a blank behind it may be a word in another encoding."""
 _NOTHING: Final = re.compile(rf"(?:{NOISE.pattern}|[ \t])+")
 _TELNET: Final = re.compile(rb"\xff(?:[\xfb-\xfe][\x00-*,]|\xfa[^\xff]{0,64}\xff\xf0|[\xf1-\xf9])")
 """Negotiations, parameters, commands. Options are 0 to 42 and 44, as in use: no sign or digit of a number."""

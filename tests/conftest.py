@@ -6,6 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile(
+    "ackonce", deadline=None
+)  # how long an example takes says nothing on a busy machine
+settings.load_profile("ackonce")
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - only a place without flush costs
 

@@ -143,6 +143,16 @@ def test_echo_is_no_ack_even_if_it_fits(noise: bytes) -> None:
     assert heard(noise + b"RELAY ON\n", grammar, "RELAY ON")[-1] == "echo"
 
 
+def test_echo_with_a_control_character_in_front() -> None:
+    """Our own line is known before anything is taken off it, so that the rest of it is no ack."""
+    assert heard(b"\x02OK\n", text="\x02OK") == ["echo"]
+
+
+def test_blanks_around_a_request_are_not_compared() -> None:
+    """A device that echoes without the blanks around our text echoes right."""
+    assert heard(b"GET offset\nOK 15\n", ECHOING, " GET offset ") == ["value 15"]
+
+
 @pytest.mark.parametrize("nak", ["RELAY", "ON"])
 def test_echo_is_no_refusal_either(nak: str) -> None:
     """Our own line behind a prompt is no refusal though the pattern finds one in it."""
@@ -172,6 +182,14 @@ def test_echo_after_the_answer_is_named() -> None:
 def test_answer_behind_prompts(data: bytes) -> None:
     """Prompts in front of an answer, on lines of their own or amid noise come off."""
     assert heard(data, replace(CONSOLE, echo=False)) == ["value 15"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "line"), [("^sw#? ?$", b"sw# OK 15"), ("^>$", b"> OK 15"), ("^>$", b">\t> OK 15")]
+)
+def test_prompt_is_taken_off_whole(prompt: str, line: bytes) -> None:
+    """The longest beginning that is a prompt comes off, and the blanks behind it."""
+    assert heard(line + b"\n", replace(GRAMMAR, prompt=prompt)) == ["value 15"]
 
 
 def test_prompt_alone_is_nothing() -> None:
@@ -222,6 +240,12 @@ def test_request_that_begins_like_a_prompt() -> None:
 def test_prompt_that_looks_like_a_notice(line: bytes, word: str) -> None:
     """A line that is no yes as it stands is not made one by taking a prompt off it."""
     assert heard(line + b"\n", replace(GRAMMAR, prompt="^# ?$")) == [word]
+
+
+@pytest.mark.parametrize(("line", "word"), [(b"READY> OK", "started"), (b"# > ERR x", "notice")])
+def test_first_that_is_no_yes_counts(line: bytes, word: str) -> None:
+    """What a line is with more of its prompts is not undone by taking off another."""
+    assert heard(line + b"\n", replace(GRAMMAR, prompt=r"^(?:[#>]|\w+>) ?$")) == [word]
 
 
 def test_refusal_that_looks_like_a_prompt() -> None:
