@@ -11,6 +11,7 @@ Nothing in a reply says which request it answers, so a request goes out only whe
 
 import asyncio
 import re
+from functools import partial
 from typing import NoReturn
 
 from agent.dialects.debts import Debts, Loose
@@ -108,8 +109,7 @@ class LineStation:
             return Connected(conn)
         self.close()
         try:
-            await self._debts.wait_until_quiet(self._lease if wanted is Session.KEEP else None)
-            await self.reach()
+            await self.reach(self._lease if wanted is Session.KEEP else None)
             self._note_the_start(conn)
         except PortHeld as held:
             return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
@@ -131,29 +131,33 @@ class LineStation:
 
     async def who(self) -> tuple[Identity, float]:
         """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
-        await self._debts.wait_until_quiet(None)
-        identity = await self.reach()
+        identity = await self.reach(None)
         started_s = self._clock.now_s()
         if self._profile.identity is not None:
             await self._identify()
         return identity, self._clock.now_s() - started_s
 
-    async def reach(self) -> Identity:
-        """A fresh connection to the right device. Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError."""
+    async def reach(self, changing: Lease | None) -> Identity:
+        """A fresh connection to the right device, on which nothing is owed; with a lease its copies have arrived too.
+
+        Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError.
+        """
         try:
-            return await self._open()
+            return await self._open(changing)
         except Unreachable as first:
             return await again_after(
                 first,
-                self._open,
+                partial(self._open, changing),
                 on=Unreachable,
                 attempts_max=REACH_TRIES,
                 sleep=self._clock.sleep,
                 give_up=self._means.stopping,
             )
 
-    async def _open(self) -> Identity:
+    async def _open(self, changing: Lease | None) -> Identity:
         self.close()
+        if self._debts.stream is None:
+            await self._debts.wait_until_quiet(changing)
         link = await self._means.dial()
         self._requester = LineRequester(self._grammar)
         self._debts.cut()
@@ -167,6 +171,9 @@ class LineStation:
             self._means.trace,
             busy_max_s=self._patience.busy_max_s,
         )
+        if self._debts.stream is not None:
+            # Asked only now that nobody else has the port and could owe more on it.
+            await self._debts.wait_until_quiet(changing)
         await self._listen_first()
         return await self._identify()
 

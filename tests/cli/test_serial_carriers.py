@@ -6,6 +6,7 @@ Real processes and real carriers; what took effect is asked of the device's own 
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -17,13 +18,13 @@ ECHO_HINT = "sends our own line back; if it always does, the profile needs 'echo
 
 
 @pytest.mark.parametrize("told", [False, True], ids=["unknown to the profile", "known to the profile"])
-def test_a_device_that_echoes(text_bench: TextBench, told: bool) -> None:
+def test_a_device_that_echoes(text_bench: TextBench, quick_home: Path, told: bool) -> None:
     """An echo is never taken for an answer; where the profile does not know of it, stderr says what to write there."""
     folder = text_bench.shell.folder
     if told:
         text_bench.profile(quick_profile(("line:\n", "line:\n  echo: true\n")))
     device = DeviceProcess(
-        folder, "cmd 1: drop_ack", "--echo", profile="demo/controller-line", port=folder / "p"
+        quick_home, "cmd 1: drop_ack", "--echo", profile="demo/controller-line", port=folder / "p"
     )
     try:
         text_bench.enter("d1", device.url)
@@ -31,8 +32,8 @@ def test_a_device_that_echoes(text_bench: TextBench, told: bool) -> None:
         [record] = ended.records
         assert (ended.code, record["outcome"], record["evidence"]) == (0, "applied", "verified")
         assert (ECHO_HINT in ended.err) is not told
-        again = text_bench.run("send", "d1", "BEEP", "--yes", "--json")
-        assert (again.code, again.records[0]["evidence"]) == (0, "ack")
+        code, record = text_bench.send("d1", "BEEP", "--timeout", "5s")
+        assert (code, record["evidence"]) == (0, "ack")
         assert device.executed == {"ROTATE log": 1, "BEEP": 1}
     finally:
         device.close()
@@ -57,10 +58,12 @@ def test_behind_a_terminal_server(text_bench: TextBench, faults: str, evidence: 
     ("fault", "evidence", "attempts"),
     [("drop_ack", "duplicate_ack", 2), ("drop_request", "ack", 2), ("cut", "duplicate_ack", 2)],
 )
-def test_lsq1_on_a_port(text_bench: TextBench, fault: str, evidence: str, attempts: int) -> None:
+def test_lsq1_on_a_port(
+    text_bench: TextBench, quick_home: Path, fault: str, evidence: str, attempts: int
+) -> None:
     """A device that numbers its commands needs no reading on a port either: the same number goes out again."""
-    folder = text_bench.shell.folder
-    device = DeviceProcess(folder, f"cmd 1: {fault}", profile=LSQ1, port=folder / "p")
+    port = text_bench.shell.folder / "p"
+    device = DeviceProcess(quick_home, f"cmd 1: {fault}", profile=LSQ1, port=port)
     try:
         text_bench.enter("d1", device.url, profile=LSQ1)
         code, record = text_bench.send("d1", "ADJUST", "offset", "+5", "--timeout", "0.5s")

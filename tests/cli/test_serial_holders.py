@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.live_text import LiveText, TextBench
+from tests.cli.live_text import LATE_S, LiveText, TextBench, quick_profile
 from tests.cli.process_rig import Running
 
 UNDISTURBED = ["GET serial", "GET log_files", "ROTATE log"]
@@ -23,7 +23,7 @@ FOREIGN = {
     ],
     "cat": ["sh", "-c", 'exec 3< "$1"; echo open; exec cat <&3', "sh"],
 }
-"""Programs that hold a port and say so; the first word of their command line as the system has it."""
+"""Programs that hold the port that is their last argument, and say so."""
 
 
 @pytest.fixture
@@ -59,10 +59,42 @@ def test_the_same_device(text_bench: TextBench, line: LiveText) -> None:
     assert line.lines == UNDISTURBED
 
 
+def test_the_same_port(text_bench: TextBench, line: LiveText) -> None:
+    """Whoever wants the port meanwhile is told at once by which process and command it is open: exit 8."""
+    first = sender(text_bench)
+    holder = f"is open in process {first.process.pid} ("
+    for device in ("d2", "d3"):
+        code, record = text_bench.send(device, "BEEP")
+        assert (code, record["outcome"], record["attempts"]) == (8, "not_sent", 0)
+        assert holder in record["message"]
+        assert "send d1 ROTATE log" in record["message"]
+    for words in (["get", "d1", "offset"], ["get", "d2", "offset"], ["probe", "d1"]):
+        ended = text_bench.run(*words, "--json")
+        assert (ended.code, len(ended.records)) == (8, 1)
+        assert holder in ended.out + ended.err
+    assert first.process.poll() is None  # nobody waited for it
+    assert line.lines == UNDISTURBED
+
+
+def test_who_held_the_port_meanwhile(text_bench: TextBench) -> None:
+    """What others ask while a process waits for the line is waited for too, and its answer never taken for another."""
+    live = text_bench.device("read 1: delay 0.7; cmd 1: delay 0.8; read 2: delay 0.3")
+    nobody = ('identity: {read: "GET serial", expect: "{serial}"}', "")
+    patient = (("reply_s: 0.3", "reply_s: 0.9"), (f"late_max_s: {LATE_S}", "late_max_s: 1.2"))
+    text_bench.profile(quick_profile(nobody, *patient))
+    first = text_bench.start("d1", "ROTATE", "log")
+    live.wait_for("at read 1")
+    second = text_bench.shell.start("get", "d1", "offset", "--json")
+    live.wait_for("command: ROTATE log")
+    first.stop()
+    ended = second.end()
+    assert [record["value"] for record in ended.records] == (["10"] if ended.code == 0 else [None])
+
+
 def test_a_holder_that_is_killed(text_bench: TextBench, line: LiveText) -> None:
     """A dead process holds neither device nor port: others work at once, and what it left open is settled first."""
     sender(text_bench, "0.5s").stop()
-    code, record = text_bench.send("d2", "BEEP")
+    code, record = text_bench.send("d2", "BEEP", "--timeout", "5s")
     assert (code, record["outcome"]) == (0, "applied")
     code, record = text_bench.send("d1", "ROTATE", "log")
     assert (code, record["before"], record["value"]) == (0, "4", "5")
@@ -87,4 +119,4 @@ def test_a_foreign_program(text_bench: TextBench, program: str) -> None:
         assert holder in ended.out + ended.err
     assert live.lines == []
     foreign.stop()
-    assert text_bench.send("d1", "BEEP")[0] == 0
+    assert text_bench.send("d1", "BEEP", "--timeout", "5s")[0] == 0

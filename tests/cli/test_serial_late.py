@@ -5,47 +5,39 @@ real pseudo terminals, the device's own ledger and its record of what it was sen
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
-from tests.cli.live_text import LATE_S, TextBench, TextRig, quick_profile, side_by_side
+from tests.cli.live_text import LATE_S, TextBench, quick_profile
 
-StartTextRig = Callable[[], TextRig]
-PATIENT = quick_profile((f"late_max_s: {LATE_S}", "late_max_s: 1.1"))
-"""An ack may come after most of a second, while the next process is already there."""
+PATIENT = quick_profile((f"late_max_s: {LATE_S}", "late_max_s: 0.9"))
+"""An answer may come after most of a second, while the next process is already there."""
 
 
-def gives_up(rig: TextRig) -> None:
+def gives_up(bench: TextBench) -> None:
     """A command ends in doubt, which a person settles; its ack is still under way."""
-    code, doubt = rig.send("d1", "BEEP")
+    code, doubt = bench.send("d1", "BEEP")
     assert (code, doubt["outcome"]) == (5, "in_doubt")
-    assert rig.run("doubt", "resolve", doubt["op"], "--applied", "--reason", "heard it").code == 0
+    assert bench.run("doubt", "resolve", doubt["op"], "--applied", "--reason", "heard it").code == 0
 
 
-def is_killed(rig: TextRig) -> None:
+def is_killed(bench: TextBench) -> None:
     """A command whose process is killed while it waits for the ack, which is still under way."""
-    rig.kill_at("at cmd 1", "d1", "RESET", "counter")
+    bench.kill_at("at cmd 1", "d1", "RESET", "counter")
 
 
-def test_a_late_ack_never_acknowledges_the_next_lost_command(start_text_rig: StartTextRig) -> None:
+@pytest.mark.parametrize(("late", "first"), [("delay 0.65", gives_up), ("hold 0.65", is_killed)])
+def test_a_late_ack_never_acknowledges_the_next_lost_command(
+    text_bench: TextBench, late: str, first: Callable[[TextBench], None]
+) -> None:
     """While the ack of one command is under way, the next is lost, in a process of its own: it is not applied."""
-
-    def play(rig: TextRig, late: str, first: Callable[[TextRig], None]) -> None:
-        live = rig.device(f"cmd 1: {late}; cmd 2-9: drop_request")
-        rig.profile(PATIENT)
-        first(rig)
-        code, record = rig.send("d1", "ROTATE", "log", "--attempts", "1")
-        assert (code, record["outcome"], record["evidence"]) == (1, "not_applied", "verified")
-        assert live.executed["ROTATE log"] == 0
-        assert live.copies.count("ROTATE log") == 1
-
-    side_by_side(
-        {
-            f"{late} {first.__name__}": partial(play, start_text_rig(), late, first)
-            for late, first in (("delay 0.8", gives_up), ("delay 0.8", is_killed), ("hold 0.8", is_killed))
-        }
-    )
+    live = text_bench.device(f"cmd 1: {late}; cmd 2-9: drop_request")
+    text_bench.profile(PATIENT)
+    first(text_bench)
+    code, record = text_bench.send("d1", "ROTATE", "log", "--attempts", "1")
+    assert (code, record["outcome"], record["evidence"]) == (1, "not_applied", "verified")
+    assert live.executed["ROTATE log"] == 0
+    assert live.copies.count("ROTATE log") == 1
 
 
 @pytest.mark.parametrize("killed", [False, True], ids=["gives up", "is killed"])
@@ -53,7 +45,8 @@ def test_a_late_reading_never_becomes_the_value_of_another_setting(
     text_bench: TextBench, killed: bool
 ) -> None:
     """The answer to a question whose process has ended is not taken for the answer to the next process's question."""
-    live = text_bench.device(f"read 2: delay {0.2 if killed else 0.5}; read 4: delay 0.25")
+    live = text_bench.device(f"read 2: delay {0.25 if killed else 0.6}; read 4: delay 0.25")
+    text_bench.profile(PATIENT)
     asker = text_bench.shell.start("get", "d1", "offset", "--json")
     live.wait_for("at read 2")
     if killed:

@@ -82,13 +82,13 @@ def test_no_port(text_bench: TextBench, plug: Path) -> None:
 
 
 @pytest.fixture
-def start_device(text_bench: TextBench) -> Iterator[StartDevice]:
+def start_device(text_bench: TextBench, quick_home: Path) -> Iterator[StartDevice]:
     """Start d1 as a process of its own, on a port whose plug can be pulled: `start_device(faults)`."""
     started: list[DeviceProcess] = []
 
     def start(faults: str = "") -> DeviceProcess:
-        folder = text_bench.shell.folder
-        device = DeviceProcess(folder, faults, profile="demo/controller-line", port=folder / "d1-port")
+        port = text_bench.shell.folder / "d1-port"
+        device = DeviceProcess(quick_home, faults, profile="demo/controller-line", port=port)
         started.append(device)
         text_bench.enter("d1", device.url)
         return device
