@@ -60,26 +60,22 @@ class Crasher:
         self._stop = stop
         self._now_s = service.clock.now_s
         database, dial = service.database, service._dial
-        commit, commit_now, commit_loosely = (
-            database.commit,
-            database.commit_now,
-            database.commit_loosely,
-        )
+        commit, commit_now, commit_loosely = database.commit, database.commit_now, database.commit_loosely
 
         async def crashing_commit(work: Callable[[Cursor], T]) -> T:
-            self._before_store(lambda: commit_now(_torn(work)))
+            self._before(None, lambda: commit_now(_torn(work)))
             result = await commit(work)
             self._after()
             return result
 
         def crashing_commit_now(work: Callable[[Cursor], T]) -> T:
-            self._before_store(lambda: commit_now(_torn(work)))
+            self._before(None, lambda: commit_now(_torn(work)))
             result = commit_now(work)
             self._after()
             return result
 
         def crashing_commit_loosely(work: Callable[[Cursor], T]) -> T:
-            self._before_store(lambda: commit_loosely(_torn(work)))
+            self._before(None, lambda: commit_loosely(_torn(work)))
             result = commit_loosely(work)
             self._after()
             return result
@@ -104,11 +100,8 @@ class Crasher:
 
         link.write = crashing_write  # type: ignore[method-assign]
 
-    def _before_store(self, torn: Callable[[], object]) -> None:
-        self._before(None, torn)
-
     def _before(self, sent: bytes | None, half: Callable[[], object]) -> None:
-        """A write begins: it is counted, and where it is the stop it does not get through."""
+        """A write begins: it is counted, and where it is the stop it does not get through, or half of it does."""
         if self.dead:
             raise Crash
         self.points.append(Point(sent, self._now_s()))

@@ -6,7 +6,7 @@ The judge compares the words in the journal with the device's own ledger, after 
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.evidence import Sent
 from agent.journal import Entry
@@ -14,7 +14,7 @@ from agent.links.link import Unreachable
 from agent.operation import Outcome
 from agent.registry import WrongDevice
 from agent.service import Report
-from tests.agent.line_desk import Bench
+from tests.agent.line_desk import LATE_S, Bench
 from tests.crash.crasher import Crash, Crasher, Point, Stop
 
 KEY = "k"
@@ -83,11 +83,21 @@ class Trial:
         desk.restart()
         if self.torn:
             with suppress(WrongDevice, Unreachable):
-                await desk.service.probe(desk.target())
+                await desk.service.get(desk.target(), [desk.profile.setting("interval")])
 
     async def ask(self) -> Report:
         """Ask for the command under its key, as whoever wants it done does."""
         return await self.bench.desk.send(self.order.words, key=KEY)
+
+    async def send_into_silence(self, other: Order) -> None:
+        """Another command gets lost, and is waited for until no answer to anything else can come: none is its ack."""
+        desk = self.bench.desk
+        self.bench.suffer("cmd *: drop_request")
+        operation = desk.operation(other.words, attempts=1)
+        patient = replace(operation, terms=replace(operation.terms, reply_s=LATE_S + 1.0))
+        result = (await desk.service.send(desk.target(), patient)).result
+        assert result.outcome is not Outcome.APPLIED, f"{self.where}: a foreign ack: {result}"
+        assert self.bench.count(other.effect) == 0, self.where
 
     @property
     def executed(self) -> int:

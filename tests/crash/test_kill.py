@@ -16,7 +16,7 @@ from tests.crash.kill_round import Round, successor
 SEED = os.environ.get("ACKONCE_SEED", "1")
 TIERS = (0, 1, 2, 2)
 """The tier of the device in each lane; lanes run side by side."""
-ROUNDS = 6
+ROUNDS = 4
 SILENCE = "0.25s"
 WEATHER = "drop_ack 0.15, drop_request 0.1, cut 0.05, duplicate_request 0.1, delay 0.1 0.4"
 
