@@ -182,11 +182,14 @@ def _pty_index(number: int) -> int:
 
 def _described(pid: int) -> PortHolder:
     words = _read(pid, "cmdline").rstrip("\0").split("\0")
+    at = next((n for n, word in enumerate(words[:2]) if word.rpartition("/")[2] == "ackonce"), None)
+    if at is not None:
+        words = ["ackonce", *words[at + 1 :]]  # where it is installed tells nobody anything
     return PortHolder(
         pid=pid,
         program=escape(_read(pid, "comm").strip() or "unknown", _COMMAND_LINE_MAX),
         command_line=escape(" ".join(words), _COMMAND_LINE_MAX),
-        ours=pid == os.getpid() or any(word.rpartition("/")[2] == "ackonce" for word in words[:2]),
+        ours=pid == os.getpid() or at is not None,
     )
 
 
