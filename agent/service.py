@@ -4,11 +4,10 @@ It opens the store, takes the device's lease, settles what was left open, carrie
 back. What is typed, asked and printed is not its business.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from agent.address import parse_url
 from agent.clock import Clock
 from agent.deadlines import Deadlines
 from agent.evidence import NotSent, Person
@@ -16,53 +15,25 @@ from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
 from agent.lease_keeper import LeaseKeeper
 from agent.links.link import Link, PortHeld, Unreachable
-from agent.links.tcp import open_tcp
 from agent.narrate import Bystander, Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
 from agent.registry import Lease, Registry, WrongDevice
 from agent.settings import Settings
-from agent.station import Expected, Identity, Means, Patience, ReadAnswer, Station
+from agent.station import Identity, Means, ReadAnswer, Station
+from agent.stations import Target, open_link, station_for
 from agent.steps import Session
 from agent.store.database import Refused, StoreError
 from agent.store.sqlite import SqliteDatabase, open_database
-from devices.profile import Profile, Setting
+from devices.profile import Setting
 from logs.events import Event
 from logs.place import LOG_FILE
 from logs.writer import LogWriter
 
-CONNECT_MIN_S = 2.0
-"""A connection may take this long even where answers come faster."""
-BOOT_S = 2.0
-"""How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
-
 
 class KeyClash(Exception):  # noqa: N818 - a caller's mistake, told as it is
     """The key was used for another command on this device."""
-
-
-class DialectMissing(Exception):  # noqa: N818 - it reads as what it is
-    """This version cannot talk to equipment of that dialect or over that kind of link."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One device as this run means it, every choice between file, group, profile and default made.
-
-    `survives_reopen`: opening the link anew does not cut the stream, so that old answers may still come.
-    """
-
-    name: str
-    url: str
-    unit: int
-    serial: str | None
-    profile: Profile
-    timeout_s: float
-    attempts: int
-    busy_max_s: float
-    gap_s: float
-    survives_reopen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +90,7 @@ class Service:
         self.in_hand: Case | None = None
         self._settings = settings
         self._trace = trace
-        self._dial = dial or _dial
+        self._dial = dial or open_link
 
     def close(self) -> str | None:
         """Give everything back; returns a sentence where the log could not be written."""
@@ -309,9 +280,6 @@ class Service:
 
     def station(self, target: Target, lease: Lease | None) -> Station:
         """A station for a target. Raises DialectMissing."""
-        missing = obstacle(target)
-        if missing is not None:
-            raise DialectMissing(missing)
         told = Bystander(target.name, self.holder.agent, self.clock, self.log.write)
         means = Means(
             self.registry,
@@ -322,81 +290,13 @@ class Service:
             self.executor.stopping,
             told.heard_or_written if self._trace else None,
         )
-        profile = target.profile
-        expected = Expected(target.url, target.unit, target.serial, profile.model, profile.firmware)
-        timing = profile.timing
-        open_s = timing.connect_settle_s or (BOOT_S if profile.opening_resets else 0.0)
-        patience = Patience(target.timeout_s, target.busy_max_s, open_s)
-        return _STATIONS[profile.dialect](lease, expected, patience, means, target)
+        return station_for(target, lease, means)
 
     def _release(self, lease: Lease) -> None:
         try:
             self.registry.release(lease)
         except StoreError:
             return  # the lease lapses by itself, and at once when this process ends
-
-
-def obstacle(target: Target) -> str | None:
-    """Why this version cannot work with a target at all, or None."""
-    profile = target.profile
-    if profile.dialect not in _STATIONS:
-        return f"{target.name}: equipment of dialect '{profile.dialect}' is not supported by this version"
-    if profile.sequence is not None:
-        return (
-            f"{target.name}: equipment that numbers its lines ('sequence') is not supported by this version"
-        )
-    return None
-
-
-def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
-    from agent.dialects.lsq import LsqStation  # brings the codec: 40 ms
-
-    return LsqStation(lease, who, patience, means, stays_open=target.survives_reopen)
-
-
-def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
-    from agent.dialects.line import LineStation
-
-    stream = stream_of(target.url) if target.survives_reopen else None
-    return LineStation(lease, who, patience, means, profile=target.profile, stream=stream, gap_s=target.gap_s)
-
-
-def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
-    from agent.dialects.exec import ExecStation
-
-    return ExecStation(lease, who, patience, means, profile=target.profile, name=target.name)
-
-
-_STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
-    "lsq": _lsq,
-    "line": _line,
-    "exec": _exec,
-}
-
-
-def stream_of(url: str) -> str:
-    """The name of the stream behind a URL: two spellings of one serial port are one stream."""
-    address = parse_url(url)
-    if address.scheme != "serial":
-        return address.url
-    from agent.links.ports import port_key
-
-    return f"serial:{port_key(address.path)}"
-
-
-async def _dial(target: Target) -> Link:
-    address = parse_url(target.url)
-    patience_s = max(target.timeout_s, CONNECT_MIN_S)
-    match address.scheme:
-        case "tcp":
-            return await open_tcp(address.host, address.port, patience_s)
-        case "serial":
-            from agent.links.serial_port import open_serial
-
-            return await open_serial(address, patience_s)
-    from agent.links.rfc2217 import open_rfc2217
-
-    return await open_rfc2217(address.host, address.port, patience_s)
 
 
 def _unrecorded(operation: Operation, cause: Cause, why: str) -> Report:

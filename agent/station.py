@@ -11,9 +11,10 @@ from agent.clock import Clock
 from agent.deadlines import Deadlines
 from agent.evidence import Connected, Evidence, NotSent, Sent
 from agent.journal import Intent
-from agent.links.link import Link
+from agent.links.link import Link, PortHeld, Unreachable
 from agent.narrate import Bystander
-from agent.registry import Lease, Registry, WrongDevice
+from agent.operation import Cause
+from agent.registry import Held, Lease, Registry, WrongDevice
 from agent.steps import Send, Session, Settle
 from devices.versions import fits
 from logs.text import escape
@@ -123,6 +124,22 @@ class Station(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
+
+
+NO_WAY = (Unreachable, WrongDevice, Held)
+"""Why a device cannot be worked with; certainly nothing was sent."""
+
+
+def not_sent(problem: Unreachable | WrongDevice | Held, *, interrupted: bool = False) -> NotSent:
+    """The fact that one of `NO_WAY` leaves. `interrupted`: a person ended the effort to reach the device."""
+    match problem:
+        case WrongDevice():
+            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {problem}")
+        case Held() | PortHeld(ours=True):
+            return NotSent(Cause.HELD, str(problem))
+        case PortHeld():
+            return NotSent(Cause.UNREACHABLE, str(problem))
+    return NotSent(Cause.INTERRUPTED if interrupted else Cause.UNREACHABLE, str(problem))
 
 
 def check_identity(

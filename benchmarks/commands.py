@@ -25,8 +25,9 @@ from ulid import ULID
 
 from agent.operation import Operation, Terms
 from agent.order import terms_for
-from agent.service import Service, Target
+from agent.service import Service
 from agent.settings import Settings
+from agent.stations import Target
 from devices.catalog import choose, resolve
 from devices.loader import find
 from devices.profile import Profile

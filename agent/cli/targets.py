@@ -7,8 +7,8 @@ from agent.cli.patience import silence_s
 from agent.cli.places import load_profile
 from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load
 from agent.selection import select
-from agent.service import Target, obstacle
 from agent.settings import Settings
+from agent.stations import Target, obstacle
 from devices.problems import UsageProblem
 from devices.profile import Profile
 

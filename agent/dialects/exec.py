@@ -14,17 +14,15 @@ import signal
 from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from tempfile import TemporaryFile
-from typing import IO, NoReturn
+from typing import IO
 
-from agent.dialects.debts import Debts, Loose
-from agent.dialects.line_facts import serial_in
-from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Sent, Unknown
+from agent.dialects.unnumbered import UnnumberedStation
+from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown
 from agent.journal import Intent
 from agent.links.link import Unreachable
-from agent.operation import Cause
-from agent.registry import Held, Lease, WrongDevice
-from agent.station import Expected, Identity, Means, Patience, ReadAnswer, check_identity
-from agent.steps import Send, Session, Settle
+from agent.registry import Lease
+from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
+from agent.steps import Session
 from devices.profile import Profile
 from devices.templates import render
 
@@ -43,7 +41,7 @@ class _Run:
     err: str
 
 
-class ExecStation:
+class ExecStation(UnnumberedStation):
     """One device behind a program; `lease` is None where nothing but reads will be asked."""
 
     def __init__(
@@ -52,42 +50,21 @@ class ExecStation:
         expected: Expected,
         patience: Patience,
         means: Means,
-        *,
         profile: Profile,
+        *,
         name: str,
     ) -> None:
-        self._lease = lease
-        self._expected = expected
-        self._patience = patience
-        self._means = means
-        self._profile = profile
+        """As `UnnumberedStation`; `name` is what the program is told as `{device}`."""
+        super().__init__(lease, expected, patience, means, profile, None)
         self._name = name
-        self._debts = Debts(means, None, max(profile.timing.late_s, patience.silence_s))
-        self._before = Loose(self._debts.now, None)
-
-    @property
-    def lease(self) -> Lease:
-        """The right to write to the device. Raises RuntimeError on a station for reads."""
-        if self._lease is None:
-            raise RuntimeError("this station was made for reads")
-        return self._lease
-
-    @property
-    def tells_who_it_is(self) -> bool:
-        """Whether the profile says how to ask for the serial number."""
-        return self._profile.identity is not None and "{serial}" in self._profile.identity.expect
 
     async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
         """Find the program, and ask who answers where the profile says how. Raises LeaseLost, StoreError."""
         try:
             await self._debts.wait_until_quiet(self._lease if wanted is Session.KEEP else None)
             await self.who()
-        except WrongDevice as wrong:
-            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {wrong}")
-        except Held as held:
-            return NotSent(Cause.HELD, str(held))
-        except Unreachable as problem:
-            return NotSent(Cause.INTERRUPTED if self._means.stopping() else Cause.UNREACHABLE, str(problem))
+        except NO_WAY as problem:
+            return not_sent(problem, interrupted=self._means.stopping())
         return Connected(conn)
 
     async def who(self) -> tuple[Identity, float]:
@@ -107,18 +84,7 @@ class ExecStation:
             raise Unreachable(
                 f"asked who it is, the program gives no answer: {answer.problem or 'it took too long'}"
             )
-        want = self._expected
-        serial = serial_in(identity.expect, answer.value, want.serial, want.url)
-        if serial is not None:
-            model = self._profile.model or self._profile.name
-            check_identity(self._means.registry, self._lease, want, model, serial)
-        return Identity(serial, self._profile.model), took_s
-
-    async def take_over(self) -> NotSent:
-        """There is nothing to take over: the program does not know whose the device is."""
-        return NotSent(
-            Cause.UNFIT, "a program does not know who uses the device, so there is nothing to take over"
-        )
+        return self._identified(identity.expect, answer.value), took_s
 
     def alive(self) -> bool:
         """Each run stands for itself."""
@@ -132,35 +98,19 @@ class ExecStation:
         """Why a command can never be carried to this device, or None."""
         return "the command holds a NUL, which no program can be given" if "\0" in text else None
 
-    def draw(self, step: Send, conn: int, late_s: float) -> Sent:
-        """The copy that is to leave, under the agent's own number for the command; nothing is run yet."""
-        sent = Sent(step.attempt, conn, step.text, self.lease.number + (step.attempt == 1))
-        self._before = self._debts.copy_leaves(self.lease, sent, late_s)
-        self.lease.number = sent.seq
-        return sent
-
-    def put_back(self, sent: Sent) -> None:
-        """The copy did not get on record."""
-        self.lease.number -= sent.attempt == 1
-        self._debts.copy_answered(self.lease, self._before)
-
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Run the program once for a copy and report what became of it."""
         ended = await self._run(intent.sent.text, silence_s)
         if ended.status == 0:
-            self._debts.copy_answered(self.lease, self._before)
+            self._answered()
             return Acked(intent.sent.attempt, False, ended.out or None)
         if ended.status in REFUSALS:
-            self._debts.copy_answered(self.lease, self._before)
+            self._answered()
             return Nakked(intent.sent.attempt, _last_line(ended.err) or f"exit {ended.status}")
         self._means.told.warn(
             f"the program {_ending(ended.status, silence_s)}, which says nothing about the device"
         )
         return Unknown("silence" if ended.status is None else "lost")
-
-    async def settle(self, step: Settle) -> NoReturn:
-        """Never asked for: a command without a number cannot be settled."""
-        raise TypeError(f"no {step} without numbers")
 
     async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
         """Run the program once for a query; its answer is stdout, or the group `value` of `reply` found in it."""

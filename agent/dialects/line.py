@@ -12,21 +12,17 @@ Nothing in a reply says which request it answers, so a request goes out only whe
 import asyncio
 import re
 from functools import partial
-from typing import NoReturn
 
-from agent.dialects.debts import Debts, Loose
-from agent.dialects.line_facts import serial_in
+from agent.dialects.unnumbered import UnnumberedStation
 from agent.evidence import Acked, Booted, Connected, Deferred, Evidence, Nakked, NotSent, Sent, Unknown
 from agent.exchange import READ_ONLY, Answer, Exchange, Held, Lost, Warrant
 from agent.exchange import Outcome as Heard
 from agent.journal import Intent
-from agent.links.link import PortHeld, Unreachable
-from agent.operation import Cause
-from agent.registry import Held as HeldElsewhere
+from agent.links.link import Unreachable
 from agent.registry import Lease, WrongDevice
 from agent.retry import again_after
-from agent.station import Expected, Identity, Means, Patience, ReadAnswer, check_identity
-from agent.steps import Send, Session, Settle
+from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
+from agent.steps import Session
 from devices.profile import Profile
 from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineRequester, Notice, Started, Waiting
 
@@ -40,7 +36,7 @@ STAY_S = 10.0
 """A connection that was silent for longer may be dead without showing it, so the next command gets a new one."""
 
 
-class LineStation:
+class LineStation(UnnumberedStation):
     """One text device in the hands of this process; `lease` is None where nothing but reads will be asked."""
 
     def __init__(
@@ -49,52 +45,23 @@ class LineStation:
         expected: Expected,
         patience: Patience,
         means: Means,
-        *,
         profile: Profile,
+        *,
         stream: str | None,
         gap_s: float,
     ) -> None:
-        """A station that is not connected yet.
-
-        Args:
-            lease: see above.
-            expected: who must answer.
-            patience: for every exchange.
-            means: what it works with.
-            profile: how the device talks.
-            stream: names the stream where opening anew does not cut it, else None.
-            gap_s: the pause that the device needs after each answer.
-        """
-        self._lease = lease
-        self._expected = expected
-        self._patience = patience
-        self._means = means
-        self._registry = means.registry
+        """As `UnnumberedStation`; `gap_s` is the pause that the device needs after each answer."""
+        super().__init__(lease, expected, patience, means, profile, stream)
         self._clock = means.clock
-        self._profile = profile
         self._grammar = _grammar(profile)
         self._gap_s = gap_s
-        self._debts = Debts(means, stream, max(profile.timing.late_s, patience.silence_s))
         self._requester = LineRequester(self._grammar)
         self._exchange: Exchange | None = None
         self._strays: list[Ignored] = []
         self._noticed: list[Evidence] = []
         self._conn = 0
-        self._before = Loose(self._debts.now, None)
         self._started = asyncio.Event()
         self._heard_s = 0.0
-
-    @property
-    def lease(self) -> Lease:
-        """The right to write to the device. Raises RuntimeError on a station for reads."""
-        if self._lease is None:
-            raise RuntimeError("this station was made for reads")
-        return self._lease
-
-    @property
-    def tells_who_it_is(self) -> bool:
-        """Whether the profile says how to ask for the serial number."""
-        return self._profile.identity is not None and "{serial}" in self._profile.identity.expect
 
     # --- connecting ---------------------------------------------------------------------------------------------------
 
@@ -111,23 +78,10 @@ class LineStation:
         try:
             await self.reach(self._lease if wanted is Session.KEEP else None)
             self._note_the_start(conn)
-        except PortHeld as held:
-            return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
-        except Unreachable as problem:
-            return NotSent(Cause.INTERRUPTED if self._means.stopping() else Cause.UNREACHABLE, str(problem))
-        except WrongDevice as wrong:
+        except NO_WAY as problem:
             self.close()
-            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {wrong}")
-        except HeldElsewhere as held_elsewhere:
-            self.close()
-            return NotSent(Cause.HELD, str(held_elsewhere))
+            return not_sent(problem, interrupted=self._means.stopping())
         return Connected(conn)
-
-    async def take_over(self) -> NotSent:
-        """There is nothing to take over: the equipment does not know whose it is."""
-        return NotSent(
-            Cause.UNFIT, "the equipment does not know who uses it, so there is nothing to take over"
-        )
 
     async def who(self) -> tuple[Identity, float]:
         """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
@@ -213,11 +167,7 @@ class LineStation:
                 f"{want.url} opens but does not answer '{identity.read}' within {self._patience.silence_s:g} s "
                 "(another device, another speed, another line ending? -vv shows the bytes)"
             )
-        serial = serial_in(identity.expect, answer.value, want.serial, want.url)
-        if serial is None:
-            return Identity(model=self._profile.model)
-        check_identity(self._registry, self._lease, want, self._profile.model or self._profile.name, serial)
-        return Identity(serial, self._profile.model)
+        return self._identified(identity.expect, answer.value)
 
     def _note_the_start(self, conn: int) -> None:
         """A start that opening caused matters only where something was known of the device before."""
@@ -227,7 +177,8 @@ class LineStation:
     def _may_stay(self) -> bool:
         idle_s = self._clock.now_s() - self._heard_s
         quiet = self._lease is None or self._lease.quiet_from is None
-        return self.alive() and not self._debts.stand and quiet and idle_s < STAY_S
+        stray = any(s.why == "answer" for s in self._strays)  # whoever it was for, another one may follow
+        return self.alive() and not self._debts.stand and quiet and not stray and idle_s < STAY_S
 
     def alive(self) -> bool:
         """Whether a connection is open and has not broken."""
@@ -239,21 +190,6 @@ class LineStation:
         """Why a command can never be carried to this device, or None."""
         size = len(text.encode())
         return f"the command is {size} bytes long, a line takes {LINE_MAX}" if size > LINE_MAX else None
-
-    def draw(self, step: Send, conn: int, late_s: float) -> Sent:
-        """The copy that is to leave, under the agent's own number for the command; nothing is sent yet.
-
-        It may be on its way until `late_s` from now. Raises StoreError.
-        """
-        sent = Sent(step.attempt, conn, step.text, self.lease.number + (step.attempt == 1))
-        self._before = self._debts.copy_leaves(self.lease, sent, late_s)
-        self.lease.number = sent.seq
-        return sent
-
-    def put_back(self, sent: Sent) -> None:
-        """The copy did not get on record. Raises StoreError."""
-        self.lease.number -= sent.attempt == 1
-        self._debts.copy_answered(self.lease, self._before)
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
@@ -271,18 +207,17 @@ class LineStation:
         if any(self._refuses(line) is not answer.refused for line in others):
             self._means.told.warn("an ack and a refusal came for one command: neither is believed")
             return Unknown("silence")
-        self._debts.copy_answered(self.lease, self._before)
+        self._answered()
         if answer.refused:
             return Nakked(sent.attempt, answer.value or answer.line)
         alone = all(line == answer.line for line in others)
         return Acked(sent.attempt, False, answer.value if alone else None)
 
+    def _answers_copies(self, line: str) -> bool:
+        return self._refuses(line) or re.search(self._grammar.ack, line) is not None
+
     def _refuses(self, line: str) -> bool:
         return self._grammar.nak is not None and re.search(self._grammar.nak, line) is not None
-
-    async def settle(self, step: Settle) -> NoReturn:
-        """Never asked for: a command without a number cannot be settled."""
-        raise TypeError(f"no {step} without numbers")
 
     async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
         """Ask a query once. Raises StoreError before it is written.
@@ -353,8 +288,9 @@ class LineStation:
             case Notice(line=line):
                 told.notice(line)
             case Ignored(why="answer", line=line, data=data):
-                copy, self._debts.now.copy = self._debts.now.copy, None
-                if copy is not None and self._debts.stand:
+                copy = self._debts.now.copy
+                if copy is not None and self._debts.stand and self._answers_copies(line):
+                    self._debts.now.copy = None
                     told.late(copy.seq, copy.attempt)
                 else:
                     told.stray("an answer that nobody asked for", line, data)

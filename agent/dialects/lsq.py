@@ -18,12 +18,11 @@ from agent.dialects.lsq_facts import (
 from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown
 from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
 from agent.journal import Intent
-from agent.links.link import PortHeld, Unreachable
+from agent.links.link import Unreachable
 from agent.operation import Cause
-from agent.registry import Held as HeldElsewhere
-from agent.registry import Lease, Session, WrongDevice
+from agent.registry import Lease, Session
 from agent.retry import again_after
-from agent.station import Expected, Identity, Means, Patience, ReadAnswer, check_identity
+from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, check_identity, not_sent
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
 from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
@@ -87,18 +86,10 @@ class LsqStation:
             return connected(conn, self.hello, self.lease.session, record_of(self.hello.record))
         try:
             hello = await self._hello_here() or await self.reach()
-        except PortHeld as held:
-            return NotSent(Cause.HELD if held.ours else Cause.UNREACHABLE, str(held))
-        except Unreachable as problem:
-            return NotSent(Cause.UNREACHABLE, str(problem))
-        try:
             self.check_identity(hello)
-        except WrongDevice as wrong:
+        except NO_WAY as problem:
             self.close()
-            return NotSent(Cause.WRONG_DEVICE, f"wrong device: {wrong}")
-        except HeldElsewhere as held:
-            self.close()
-            return NotSent(Cause.HELD, str(held))
+            return not_sent(problem)
         if wanted is Wanted.NONE:
             return connected(conn, hello, None, record_of(hello.record))
         drawn = self._registry.counter(self.lease)

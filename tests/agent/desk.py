@@ -17,8 +17,9 @@ from agent.links.link import Link, LinkLost, Receiver, Unreachable
 from agent.operation import Operation
 from agent.order import terms_for
 from agent.processes import Holder
-from agent.service import Report, Service, Target
+from agent.service import Report, Service
 from agent.settings import Settings
+from agent.stations import Target
 from devices.catalog import Policy, choose, resolve
 from devices.loader import load
 from devices.profile import Profile

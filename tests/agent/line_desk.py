@@ -6,13 +6,13 @@ has is lost, late answers reach whoever opens it next, and a boot only says so.
 """
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from agent.links.link import Link, LinkLost, Receiver, Unreachable
-from agent.service import Target
-from devices.loader import load
+from agent.operation import Outcome
+from agent.stations import Target
 from devices.profile import Profile
 from simulator.base_device import Message
 from simulator.device import SimulatedDevice
@@ -23,12 +23,11 @@ from simulator.habits import Habits
 from simulator.loop import run
 from simulator.text_device import TextDevice
 from tests.agent.desk import Desk, DeviceLink, Network
+from tests.agent.line_profiles import PROFILE
 from tests.agent.replay import assert_replays
 
 T = TypeVar("T")
 
-PROFILE = load(Path(__file__).parents[2] / "devices/profiles/demo/controller-line.yaml")
-LATE_S = PROFILE.timing.late_s
 CARRIERS = ("tcp", "pty")
 
 
@@ -41,14 +40,6 @@ class NamingDevice(TextDevice):
             self._answer(message.conn.number, f"{name}={result.text}\n".encode(), message)
         else:
             super()._say(result, message)
-
-
-def naming(profile: Profile = PROFILE) -> Profile:
-    """The profile of a `NamingDevice`: each reading has a pattern of its own, which no ack matches."""
-    settings = {
-        name: replace(each, reply=f"^{name}=(?P<value>.*)$") for name, each in profile.settings.items()
-    }
-    return replace(profile, settings=settings, identity=None, boot_read=None)
 
 
 class Port:
@@ -141,6 +132,14 @@ class Bench:
         self.device.suffer(parse(faults, TEXT))
 
 
+async def settled_by_hand(bench: Bench, words: str = "BEEP") -> None:
+    """Send what stays in doubt, and let a person say that it was not applied: the device is free again at once."""
+    doubt = await bench.desk.send(words)
+    assert doubt.result.outcome is Outcome.IN_DOUBT
+    [entry] = bench.desk.service.doubts()
+    bench.desk.service.resolve(entry, applied=False, reason="nothing heard")
+
+
 def at_a_bench(
     home: Path,
     play: Callable[[Bench], Coroutine[Any, Any, T]],
@@ -180,8 +179,3 @@ class _Lines(Network):
     async def dial(self, target: Target) -> Link:
         """Open a link to the bench's device."""
         return await self.bench.dial(target)
-
-
-def with_timing(profile: Profile = PROFILE, **timing: Any) -> Profile:
-    """The profile with other times."""
-    return replace(profile, timing=replace(profile.timing, **timing))

@@ -10,7 +10,7 @@ import pytest
 
 from agent.links.link import Link
 from agent.operation import Outcome, Proof
-from agent.service import Target
+from agent.stations import Target
 from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from simulator.faults import parse

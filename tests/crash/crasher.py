@@ -11,7 +11,8 @@ from enum import Enum, auto
 from typing import TypeVar
 
 from agent.links.link import Link
-from agent.service import Service, Target
+from agent.service import Service
+from agent.stations import Target
 from agent.store.database import Cursor
 
 T = TypeVar("T")

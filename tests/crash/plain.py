@@ -14,7 +14,8 @@ from agent.links.link import Unreachable
 from agent.operation import Outcome
 from agent.registry import WrongDevice
 from agent.service import Report
-from tests.agent.line_desk import LATE_S, Bench
+from tests.agent.line_desk import Bench
+from tests.agent.line_profiles import LATE_S
 from tests.crash.crasher import Crash, Crasher, Point, Stop
 
 KEY = "k"

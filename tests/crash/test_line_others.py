@@ -17,7 +17,8 @@ from agent.store.database import Cursor
 from simulator.equipment import Controller
 from simulator.text_device import TextDevice
 from tests.agent.desk import Desk
-from tests.agent.line_desk import CARRIERS, PROFILE, Bench, Port, at_a_bench
+from tests.agent.line_desk import CARRIERS, Bench, Port, at_a_bench
+from tests.agent.line_profiles import PROFILE
 from tests.crash.crasher import Moment, Point, Stop, stops
 from tests.crash.plain import KEY, LEVEL, OFFSET, ROTATE, SET, Order, Trial, after_the_readings
 

@@ -15,7 +15,8 @@ import pytest
 
 from agent.operation import Outcome
 from agent.station import ReadAnswer
-from tests.agent.line_desk import LATE_S, PROFILE, Bench, NamingDevice, at_a_bench, naming
+from tests.agent.line_desk import Bench, NamingDevice, at_a_bench
+from tests.agent.line_profiles import LATE_S, PROFILE, naming
 from tests.crash.crasher import Moment, Point, Stop, stops
 from tests.crash.plain import BEEP, LEVEL, OFFSET, RESET, ROTATE, SET, Order, Trial, after_the_readings
 

@@ -16,8 +16,8 @@ from simulator.equipment import Result
 from simulator.habits import Habits
 from simulator.text_device import TextDevice
 from tests.agent.desk import SILENCE_S
-from tests.agent.line_desk import CARRIERS, PROFILE, Bench, at_a_bench, with_timing
-from tests.faults.profiles import nameless
+from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
+from tests.agent.line_profiles import PROFILE, nameless, with_timing
 
 ADJUST, BEEP, ROTATE = "ADJUST offset +5", "BEEP", "ROTATE log"
 VALUES = {"interval": "10", "offset": "10", "counter": "42", "resets": "0", "log_files": "3", "level": "5"}

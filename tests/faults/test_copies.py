@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from agent.operation import Cause, Outcome, Proof
-from agent.service import DialectMissing
+from agent.stations import DialectMissing
 from devices.profile import Sequence
 from simulator.device import SimulatedDevice
 from tests.agent.desk import SILENCE_S, Desk, at_a_desk
-from tests.agent.line_desk import CARRIERS, LATE_S, PROFILE, Bench, at_a_bench
-from tests.faults.profiles import nameless, taking
+from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
+from tests.agent.line_profiles import LATE_S, PROFILE, nameless, taking
 
 ADJUST, SET, ROTATE, BEEP = "ADJUST offset +5", "SET interval 30", "ROTATE log", "BEEP"
 COMMANDS = (SET, ADJUST, "ADJUST level +2", "TOGGLE relay", "RESET counter", ROTATE, BEEP)

@@ -10,8 +10,8 @@ import pytest
 from agent.operation import Cause, Outcome, Proof
 from devices.kinds import Policy
 from devices.profile import Verify
-from tests.agent.line_desk import CARRIERS, PROFILE, Bench, at_a_bench
-from tests.faults.profiles import with_command, with_setting
+from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
+from tests.agent.line_profiles import PROFILE, with_command, with_setting
 
 FORM, LEVEL, RESET, ROTATE = "ADJUST offset +5", "ADJUST level +2", "RESET counter", "ROTATE log"
 both = pytest.mark.parametrize("carrier", CARRIERS)

@@ -14,15 +14,16 @@ from agent.cli.orders import order_for
 from agent.cli.targets import Chosen
 from agent.inventory import Device
 from agent.operation import Outcome, Proof
-from agent.service import Service, Target
+from agent.service import Service
 from agent.settings import Settings
+from agent.stations import Target
 from simulator.equipment import Controller
 from simulator.fault_kinds import TEXT
 from simulator.faults import parse
 from simulator.pty_server import serve_pty
 from simulator.server import serve_tcp, url_of
 from simulator.text_device import TextDevice
-from tests.agent.line_desk import PROFILE, with_timing
+from tests.agent.line_profiles import PROFILE, with_timing
 from tests.agent.line_table import Cell, cells
 from tests.agent.replay import assert_replays
 

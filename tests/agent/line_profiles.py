@@ -1,9 +1,14 @@
-"""Which profiles do the tests of public fault reports need, beside the demo controller's own?"""
+"""Which profiles do the tests of plain equipment need, beside the demo controller's own?"""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
+from devices.loader import load
 from devices.profile import Command, Profile, Setting
-from tests.agent.line_desk import PROFILE
+
+PROFILE = load(Path(__file__).parents[2] / "devices/profiles/demo/controller-line.yaml")
+LATE_S = PROFILE.timing.late_s
 
 
 def with_command(name: str, profile: Profile = PROFILE, **changes: object) -> Profile:
@@ -27,6 +32,19 @@ def taking(name: str, execution_s: float) -> Profile:
 def nameless() -> Profile:
     """The profile of equipment that cannot say who it is, so that no reading comes before a command."""
     return replace(PROFILE, identity=None)
+
+
+def naming(profile: Profile = PROFILE) -> Profile:
+    """The profile of a `NamingDevice`: each reading has a pattern of its own, which no ack matches."""
+    settings = {
+        name: replace(each, reply=f"^{name}=(?P<value>.*)$") for name, each in profile.settings.items()
+    }
+    return replace(profile, settings=settings, identity=None, boot_read=None)
+
+
+def with_timing(profile: Profile = PROFILE, **timing: Any) -> Profile:
+    """The profile with other times."""
+    return replace(profile, timing=replace(profile.timing, **timing))
 
 
 def _changed(command: Command, changes: dict[str, object]) -> Command:

@@ -1,0 +1,118 @@
+"""Which station belongs to a device, and which link leads to it?
+
+The one place that knows all dialects and all kinds of links. Each is loaded only where it is used.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from agent.address import parse_url
+from agent.links.link import Link
+from agent.links.tcp import open_tcp
+from agent.registry import Lease
+from agent.station import Expected, Means, Patience, Station
+from devices.profile import Profile
+
+CONNECT_MIN_S = 2.0
+"""A connection may take this long even where answers come faster."""
+BOOT_S = 2.0
+"""How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
+
+
+class DialectMissing(Exception):  # noqa: N818 - it reads as what it is
+    """This version cannot talk to equipment of that dialect or over that kind of link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One device as this run means it, every choice between file, group, profile and default made.
+
+    `survives_reopen`: opening the link anew does not cut the stream, so that old answers may still come.
+    """
+
+    name: str
+    url: str
+    unit: int
+    serial: str | None
+    profile: Profile
+    timeout_s: float
+    attempts: int
+    busy_max_s: float
+    gap_s: float
+    survives_reopen: bool
+
+
+def obstacle(target: Target) -> str | None:
+    """Why this version cannot work with a target at all, or None."""
+    profile = target.profile
+    if profile.dialect not in _STATIONS:
+        return f"{target.name}: equipment of dialect '{profile.dialect}' is not supported by this version"
+    if profile.sequence is not None:
+        return (
+            f"{target.name}: equipment that numbers its lines ('sequence') is not supported by this version"
+        )
+    return None
+
+
+def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.lsq import LsqStation  # brings the codec: 40 ms
+
+    return LsqStation(lease, who, patience, means, stays_open=target.survives_reopen)
+
+
+def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.line import LineStation
+
+    stream = stream_of(target.url) if target.survives_reopen else None
+    return LineStation(lease, who, patience, means, target.profile, stream=stream, gap_s=target.gap_s)
+
+
+def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.exec import ExecStation
+
+    return ExecStation(lease, who, patience, means, target.profile, name=target.name)
+
+
+_STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
+    "lsq": _lsq,
+    "line": _line,
+    "exec": _exec,
+}
+
+
+def station_for(target: Target, lease: Lease | None, means: Means) -> Station:
+    """A station for a target; without a lease for reads only. Raises DialectMissing."""
+    missing = obstacle(target)
+    if missing is not None:
+        raise DialectMissing(missing)
+    profile, timing = target.profile, target.profile.timing
+    expected = Expected(target.url, target.unit, target.serial, profile.model, profile.firmware)
+    open_s = timing.connect_settle_s or (BOOT_S if profile.opening_resets else 0.0)
+    patience = Patience(target.timeout_s, target.busy_max_s, open_s)
+    return _STATIONS[profile.dialect](lease, expected, patience, means, target)
+
+
+def stream_of(url: str) -> str:
+    """The name of the stream behind a URL: two spellings of one serial port are one stream."""
+    address = parse_url(url)
+    if address.scheme != "serial":
+        return address.url
+    from agent.links.ports import port_key
+
+    return f"serial:{port_key(address.path)}"
+
+
+async def open_link(target: Target) -> Link:
+    """Open the link to a target. Raises Unreachable."""
+    address = parse_url(target.url)
+    patience_s = max(target.timeout_s, CONNECT_MIN_S)
+    match address.scheme:
+        case "tcp":
+            return await open_tcp(address.host, address.port, patience_s)
+        case "serial":
+            from agent.links.serial_port import open_serial
+
+            return await open_serial(address, patience_s)
+    from agent.links.rfc2217 import open_rfc2217
+
+    return await open_rfc2217(address.host, address.port, patience_s)
