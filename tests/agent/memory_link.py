@@ -27,8 +27,9 @@ class MemoryLink:
             raise LinkLost(self._end)
         self.far.take(bytes(data))
 
-    def close(self, *, abort: bool = False) -> None:  # noqa: ARG002 - nothing is under way in memory
-        """Close at once; nothing is delivered afterwards."""
+    def close(self, *, abort: bool = False) -> None:
+        """Close at once; nothing is delivered afterwards. Nothing is under way in memory that `abort` could drop."""
+        self.far.aborted = abort
         self._end = self._end or "the connection is closed"
         self._receiver = None
         self.far.take(None)
@@ -49,12 +50,15 @@ class MemoryLink:
 class FarEnd:
     """The equipment's end: `frames` is what was written, one entry per write, `closed` whether the agent has closed.
 
+    `aborted`: it asked to take back what had not left.
+
     `on_frame`, where it is set, is called with every write, `on_close` when the agent closes.
     """
 
     def __init__(self, link: MemoryLink) -> None:
         self.frames: list[bytes] = []
         self.closed = False
+        self.aborted = False
         self.on_frame: Callable[[bytes], None] | None = None
         self.on_close: Callable[[], None] | None = None
         self._link = link

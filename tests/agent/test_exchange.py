@@ -309,3 +309,18 @@ def test_one_request_at_a_time() -> None:
         assert len(line.far.frames) == 1
 
     virtual(scenario)
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_what_nobody_awaits_any_more_is_taken_back(answered: bool) -> None:
+    """Closing with a request unanswered drops what has not left: it must not arrive when the line heals."""
+
+    async def scenario() -> None:
+        line = Line()
+        if answered:
+            say(line.far, (0.1, "= 1\n"))
+        await line.ask()
+        line.exchange.close()
+        assert line.far.aborted is not answered
+
+    virtual(scenario)
