@@ -48,10 +48,10 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Who answered, and how fast."""
+    """Who answered, and how fast; `round_trip_s` is None where the profile names no question."""
 
     identity: Identity
-    round_trip_s: float
+    round_trip_s: float | None
 
 
 class Service:

@@ -95,8 +95,11 @@ class Station(Protocol):
     async def take_over(self) -> Connected | NotSent:
         """Make the device ours that another store has used, where it knows whose it is. As `connect`."""
 
-    async def who(self) -> tuple[Identity, float]:
-        """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
+    async def who(self) -> tuple[Identity, float | None]:
+        """Who answers on a new connection, and after how many seconds; None where there is nothing to ask.
+
+        Raises Unreachable, WrongDevice, StoreError.
+        """
 
     def alive(self) -> bool:
         """Whether a connection is open and has not broken."""

@@ -192,6 +192,8 @@ async def _probe_all(
                 state = "taken over"
             found = await service.probe(each.target)
             who = found.identity
+            if found.round_trip_s is None:
+                state, message = "open", "it can be opened; its profile names nothing to ask"
         except PortHeld as problem:
             state, message, code = "held", str(problem), Exit.HELD if problem.ours else Exit.NOT_SENT
         except Unreachable as problem:
@@ -214,5 +216,6 @@ async def _probe_all(
 def _probe_row(
     name: str, state: str, found: "Probe | None", who: "Identity", message: str | None
 ) -> tuple[object, ...]:
-    round_trip = f"{found.round_trip_s * 1000:.1f} ms" if found is not None else None
+    took_s = found.round_trip_s if found is not None else None
+    round_trip = f"{took_s * 1000:.1f} ms" if took_s is not None else None
     return (name, state, who.serial, who.model, who.firmware, who.tier, who.epoch, round_trip, message)

@@ -17,6 +17,8 @@ WAIT_MAX_S = 600.0
 """A clock that was set back makes nobody wait for longer."""
 SLICE_S = 0.25
 """Waits are cut into such pieces, so that Ctrl-C is heard."""
+WORTH_TELLING_S = 0.1
+"""A shorter wait is not told: nobody notices it."""
 
 
 @dataclass(slots=True)
@@ -94,7 +96,7 @@ class Debts:
         quiet = lease.quiet_from if lease is not None else None
         under_way_s = (quiet - self._clock.utc()).total_seconds() if quiet is not None else 0.0
         wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))
-        if wait_s > 0:
+        if wait_s >= WORTH_TELLING_S:
             what = "request may still be answered" if owed_s >= wait_s else "copy may still arrive"
             self._told.waiting(wait_s, f"an earlier {what} until then")
         until_s = self._clock.now_s() + wait_s

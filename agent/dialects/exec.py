@@ -62,28 +62,38 @@ class ExecStation(UnnumberedStation):
         """Find the program, and ask who answers where the profile says how. Raises LeaseLost, StoreError."""
         try:
             await self._debts.wait_until_quiet(self._lease if wanted is Session.KEEP else None)
-            await self.who()
+            self._find_the_program()
+            if self._profile.identity is not None:
+                await self.who()
         except NO_WAY as problem:
             return not_sent(problem, interrupted=self._means.stopping())
         return Connected(conn)
 
-    async def who(self) -> tuple[Identity, float]:
-        """Who answers, and after how many seconds. Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError."""
+    def _find_the_program(self) -> None:
         program = self._profile.run[0]
         if shutil.which(program) is None:
             raise Unreachable(
                 f"{program}, the program of profile {self._profile.name}, does not exist or is not executable; "
                 "nothing was run"
             )
-        identity, started_s = self._profile.identity, self._means.clock.now_s()
-        if identity is None:
-            return Identity(model=self._profile.model), 0.0
-        answer = await self.read(identity.read)
+
+    async def who(self) -> tuple[Identity, float | None]:
+        """Who answers, and after how many seconds; None where the profile names no question.
+
+        Raises Unreachable, WrongDevice, Held, LeaseLost, StoreError.
+        """
+        self._find_the_program()
+        identity, question = self._profile.identity, self._question()
+        if question is None:
+            return Identity(model=self._profile.model), None
+        started_s = self._means.clock.now_s()
+        answer = await self.read(*question)
         took_s = self._means.clock.now_s() - started_s
         if answer.value is None:
-            raise Unreachable(
-                f"asked who it is, the program gives no answer: {answer.problem or 'it took too long'}"
-            )
+            why = answer.problem or "it took too long"
+            raise Unreachable(f"asked '{question[0]}', the program gives no answer: {why}")
+        if identity is None:
+            return Identity(model=self._profile.model), took_s
         return self._identified(identity.expect, answer.value), took_s
 
     def alive(self) -> bool:

@@ -83,13 +83,20 @@ class LineStation(UnnumberedStation):
             return not_sent(problem, interrupted=self._means.stopping())
         return Connected(conn)
 
-    async def who(self) -> tuple[Identity, float]:
-        """Who answers on a new connection, and after how many seconds. Raises Unreachable, WrongDevice, StoreError."""
-        identity = await self.reach(None)
+    async def who(self) -> tuple[Identity, float | None]:
+        """Who answers on a new connection, and after how many seconds; None where the profile names no question.
+
+        Raises Unreachable, WrongDevice, StoreError.
+        """
+        identity, question = await self.reach(None), self._question()
+        if question is None:
+            return identity, None
         started_s = self._clock.now_s()
-        if self._profile.identity is not None:
-            await self._identify()
-        return identity, self._clock.now_s() - started_s
+        answer = await self.read(*question)
+        took_s = self._clock.now_s() - started_s
+        if answer == ReadAnswer(None):
+            raise await self._mute(question[0])
+        return identity, took_s
 
     async def reach(self, changing: Lease | None) -> Identity:
         """A fresh connection to the right device, on which nothing is owed; with a lease its copies have arrived too.
@@ -162,12 +169,16 @@ class LineStation(UnnumberedStation):
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:
-            await self._debts.wait_out()
-            raise Unreachable(
-                f"{want.url} opens but does not answer '{identity.read}' within {self._patience.silence_s:g} s "
-                "(another device, another speed, another line ending? -vv shows the bytes)"
-            )
+            raise await self._mute(identity.read)
         return self._identified(identity.expect, answer.value)
+
+    async def _mute(self, query: str) -> Unreachable:
+        """What to raise where a question got no answer, once the answer can no longer come."""
+        await self._debts.wait_out()
+        return Unreachable(
+            f"{self._expected.url} opens but does not answer '{query}' within {self._patience.silence_s:g} s "
+            "(another device, another speed, another line ending? -vv shows the bytes)"
+        )
 
     def _note_the_start(self, conn: int) -> None:
         """A start that opening caused matters only where something was known of the device before."""

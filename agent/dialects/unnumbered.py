@@ -60,6 +60,16 @@ class UnnumberedStation:
         """Whether the profile says how to ask for the serial number."""
         return self._profile.identity is not None and _SERIAL in self._profile.identity.expect
 
+    def _question(self) -> tuple[str, str | None] | None:
+        """What can be asked to see whether anybody answers: a query, and the pattern of its answer where it has one.
+
+        Who it is, else the first setting that can be read; None where the profile names neither.
+        """
+        if self._profile.identity is not None:
+            return self._profile.identity.read, None
+        asked = (each for each in self._profile.settings.values() if each.read is not None)
+        return next(((each.read or "", each.reply) for each in asked), None)
+
     async def take_over(self) -> NotSent:
         """There is nothing to take over: the equipment does not know whose it is."""
         return NotSent(

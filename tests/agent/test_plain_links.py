@@ -13,7 +13,7 @@ from agent.steps import Session
 from devices.profile import Identity
 from simulator.habits import Habits
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench, settled_by_hand
-from tests.agent.line_profiles import PROFILE
+from tests.agent.line_profiles import PROFILE, nameless
 
 OFFSET, LEVEL, SET = "ADJUST offset +5", "ADJUST level +2", "SET interval 30"
 both = pytest.mark.parametrize("carrier", CARRIERS)
@@ -78,6 +78,22 @@ def test_who_answers_is_told(tmp_path: Path, carrier: str) -> None:
         assert (found.identity.serial, found.identity.tier) == ("SIM-1", None)
 
     at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@both
+def test_whether_nameless_equipment_answers_at_all(tmp_path: Path, carrier: str) -> None:
+    """Equipment that cannot say who it is gets asked for a setting; one that nothing can be asked of is only opened."""
+    mute = replace(nameless(), settings={})
+
+    async def play(bench: Bench) -> None:
+        probe, target = bench.desk.service.probe, bench.desk.target()
+        assert (await probe(target)).round_trip_s is not None
+        bench.suffer("read *: drop_request")
+        with pytest.raises(Unreachable, match="does not answer 'GET "):
+            await probe(target)
+        assert (await probe(bench.desk.target(profile=mute))).round_trip_s is None
+
+    at_a_bench(tmp_path, play, profile=nameless(), carrier=carrier)
 
 
 # --- links as they are ------------------------------------------------------------------------------------------------
