@@ -122,6 +122,13 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsent:
+    """The copy did not leave after all: certainly no byte of it was written. The connection is of no use any more."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Deferred:
     """The device was alive and busy: `in_progress` with this very copy or `busy` with another command.
 
@@ -218,6 +225,7 @@ Evidence = (
     | Acked
     | Nakked
     | Unknown
+    | Unsent
     | Deferred
     | BadSession
     | Burnt

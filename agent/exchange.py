@@ -46,9 +46,10 @@ class Silence:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The stream broke."""
+    """The stream broke. `left`: bytes of the request may have left before."""
 
     why: str
+    left: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ class Exchange:
         if not isinstance(warrant, Intent | Durable | ReadOnly):
             raise TypeError("a request needs a warrant")
         if self.broken is not None:
-            return Lost(self.broken)
+            return Lost(self.broken, left=False)
         loop = asyncio.get_running_loop()
         self._waiting = waiting = loop.create_future()
         self._held = None
@@ -152,7 +153,7 @@ class Exchange:
             outcome: Outcome = await waiting
             self.clean = isinstance(outcome, Answer)
         except LinkLost as lost:
-            return Lost(str(lost))
+            return Lost(str(lost), lost.left)
         else:
             return outcome
         finally:

@@ -144,7 +144,7 @@ class _Walk:
             self.keep(None, GiveUp(why))
         elif self._clock.now_s() - self._started_s > limit_s:
             self._gave_up = True
-            self.keep(None, GiveUp(f"no answer within the deadline of {limit_s:g} s", Cause.UNREACHABLE))
+            self.keep(None, GiveUp(f"not done within the deadline of {limit_s:g} s", Cause.UNREACHABLE))
 
     async def _perform(self, step: Step) -> None:
         match step:
@@ -287,6 +287,8 @@ def _value(facts: list[Evidence], outcome: Outcome, setting: str | None) -> str 
                 return text
             case Reading(why=Why.VERIFY, value=value) if value is not None and fact.setting == setting:
                 return value
+            case Sent():
+                return None  # what was read before the last copy is old
     return None
 
 

@@ -26,6 +26,7 @@ from agent.evidence import (
     TakenUp,
     Unanswered,
     Unknown,
+    Unsent,
 )
 from agent.operation import Operation, Outcome, Proof, Result
 from logs.events import Event, EventName, Level
@@ -85,6 +86,8 @@ class Narrator:
                 return "INFO", "duplicate_ack" if duplicate else "ack", answered, None
             case Nakked(attempt=answered, text=text):
                 return "WARN", "refused", answered, text
+            case Unsent(why=why):
+                return "WARN", "unsent", attempt, why
             case Unknown(how="lost"):
                 return "WARN", "lost", attempt, None
             case Unknown():

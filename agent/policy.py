@@ -24,6 +24,7 @@ SILENCES_PER_CONNECTION = 2
 """A numbering device is asked again on the same connection once; then a new connection is tried."""
 
 _WITH_BASELINE = (Policy.GET_VERIFY, Policy.READ_THEN_SET)
+_NEVER_LEFT = "each connection was of no use before the command could be written"
 _AS_BEFORE = "the setting is as before, on a path on which nothing is under way any more"
 OK, INDETERMINATE = 0, 4
 """Stored statuses (WIRE.md 2); those between them say that the command certainly had no effect."""
@@ -69,6 +70,8 @@ def _before_first_copy(t: Terms, v: View) -> Step:
         return Finish(Outcome.NOT_SENT, None, v.given_up.why, v.given_up.cause)
     if v.opening_failed is not None:
         return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
+    if v.unsent >= t.attempts_max:
+        return Finish(Outcome.NOT_SENT, None, _NEVER_LEFT, Cause.UNREACHABLE)
     numbered = t.numbering is Numbering.LSQ1
     if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
         return Connect(Session.KEEP)
@@ -251,7 +254,7 @@ def _again_or_doubt(t: Terms, v: View, why: str) -> Step:
 
 def _wants_more(t: Terms, v: View) -> bool:
     """Somebody still waits for the command, and its attempts are not used up."""
-    used_up = v.silent >= t.attempts_max or v.deferred_s >= t.busy_max_s
+    used_up = v.silent + v.unsent >= t.attempts_max or v.deferred_s >= t.busy_max_s
     return v.given_up is None and not used_up and t.policy is not Policy.NO_RETRY
 
 

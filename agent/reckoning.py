@@ -26,6 +26,7 @@ from agent.evidence import (
     TakenUp,
     Unanswered,
     Unknown,
+    Unsent,
     Waited,
     Why,
 )
@@ -70,6 +71,7 @@ class Number:
 class View:
     """The state of knowledge.
 
+    `unsent` counts copies without a number that did not leave after all; they are not among the `copies`.
     `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
     connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the
     answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no answer, `problem`
@@ -88,6 +90,7 @@ class View:
     numbers: int = 0
     earlier_open: bool = False
     word: Acked | Nakked | Burnt | Spent | None = None
+    unsent: int = 0
     silent: int = 0
     silent_here: int = 0
     deferred_s: float = 0.0
@@ -128,11 +131,11 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 v.word = fact
                 v.hello_is_news = True
             case Unknown():
-                v.silent += 1
-                v.silent_here += 1
-                v.owes_copy = True
-                if fact.how == "lost":
-                    v.conn = None
+                _unheard(v, fact)
+            case Unsent():
+                v.copies.pop()
+                v.unsent += 1
+                v.conn = None
             case Reading():
                 _reading(v, fact)
             case Deferred():
@@ -215,6 +218,14 @@ def _sent(v: View, fact: Sent) -> None:
     v.waited_s = 0.0
 
 
+def _unheard(v: View, fact: Unknown) -> None:
+    v.silent += 1
+    v.silent_here += 1
+    v.owes_copy = True
+    if fact.how == "lost":
+        v.conn = None
+
+
 def _drained(v: View, fact: Drained) -> None:
     v.waited_s += fact.seconds
     v.waits += 1
@@ -242,6 +253,7 @@ def _reading(v: View, fact: Reading) -> None:
 def _taken_up(v: View, fact: TakenUp) -> None:
     v.conn = None
     v.opening_failed = None
+    v.unsent = 0
     v.silent = 0
     v.numbers = 0
     v.settles_lost = 0

@@ -96,6 +96,18 @@ class Registry:
                 return int(named[0][0])
         return int(known[0][0]) if known else None
 
+    def addresses(self, unit: int) -> list[str]:
+        """The URLs at which devices with this unit were met. Raises StoreError."""
+        return [
+            url for (url,) in self._db.read("SELECT url FROM address WHERE unit = ? ORDER BY url", (unit,))
+        ]
+
+    def also_at(self, url: str, known: str, unit: int) -> None:
+        """An address never met leads to the device that is known at another one. Raises StoreError."""
+        device = self.lookup(known, unit, None)
+        if device is not None:
+            self._db.commit_now(lambda cursor: _point(cursor, url, unit, device))
+
     def claim(self, url: str, unit: int, serial: str | None) -> Lease:
         """Take the lease of the device at this address. Raises Held, StoreError.
 

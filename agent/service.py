@@ -22,10 +22,10 @@ from agent.recovery import settle, settle_unsettled
 from agent.registry import Lease, Registry, WrongDevice
 from agent.settings import Settings
 from agent.station import Identity, Means, ReadAnswer, Station
-from agent.stations import Target, open_link, station_for
+from agent.stations import Target, open_link, station_for, stream_of
 from agent.steps import Session
-from agent.store.database import Refused, StoreError
-from agent.store.sqlite import SqliteDatabase, open_database
+from agent.store.database import Database, Refused, StoreError
+from agent.store.sqlite import open_database
 from devices.profile import Setting
 from logs.events import Event
 from logs.place import LOG_FILE
@@ -66,6 +66,7 @@ class Service:
         clock: Clock | None = None,
         dial: Callable[[Target], Awaitable[Link]] | None = None,
         holder: Holder | None = None,
+        database: Database | None = None,
     ) -> None:
         """Open the store. Raises StoreError.
 
@@ -76,9 +77,10 @@ class Service:
             clock: another clock, for tests.
             dial: another way to open links, for tests.
             holder: another process to stand for, for tests.
+            database: a store that is open already, for tests; closed with the service.
         """
         self.clock = clock or Clock()
-        self.database: SqliteDatabase = open_database(settings.home)
+        self.database: Database = database or open_database(settings.home)
         self.holder = holder or this_process(settings.agent)
         self.registry = Registry(self.database, self.holder, self.clock)
         self.journal = Journal(self.database, self.registry, self.clock)
@@ -113,6 +115,7 @@ class Service:
     @contextmanager
     def hold(self, target: Target) -> Iterator[Station]:
         """Hold a device for several commands in a row. Raises Held, DialectMissing, StoreError."""
+        self._find_its_other_name(target)
         lease = self.registry.claim(target.url, target.unit, target.serial)
         keeper = LeaseKeeper(self.registry, self.deadlines, lease)
         try:
@@ -124,6 +127,18 @@ class Service:
         finally:
             keeper.stop()
             self._release(lease)
+
+    def _find_its_other_name(self, target: Target) -> None:
+        """A serial port may be known under another name: what is in doubt there is in doubt here. Raises StoreError."""
+        if not target.url.startswith("serial:") or self.registry.lookup(
+            target.url, target.unit, target.serial
+        ):
+            return
+        stream = stream_of(target.url)
+        serial_ports = (url for url in self.registry.addresses(target.unit) if url.startswith("serial:"))
+        known = next((url for url in serial_ports if stream_of(url) == stream), None)
+        if known is not None:
+            self.registry.also_at(target.url, known, target.unit)
 
     async def send_on(self, station: Station, operation: Operation) -> Report:
         """As `send`, on a device that is held. Raises KeyClash, Held, StoreError."""

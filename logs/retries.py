@@ -54,6 +54,6 @@ def _add(trail: Trail, event: Event) -> None:
     trail.device = event.device or trail.device
     trail.setting = event.setting or trail.setting
     trail.ts = max(trail.ts, event.ts)
-    trail.copies = max(trail.copies + (event.event == "sent"), event.attempt or 0)
+    trail.copies = max(trail.copies + (event.event == "sent"), event.attempt or 0) - (event.event == "unsent")
     if event.event in ENDINGS:
         trail.ending = event.event

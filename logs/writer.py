@@ -113,7 +113,8 @@ class LogWriter:
         if self._descriptor is not None and not stands_at(self._path, self._descriptor):
             self._release()
         if self._descriptor is None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            # Not blocking: a pipe of this name, which nobody reads, must not hold a command up.
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
             self._descriptor = os.open(self._path, flags, _MODE)
         return self._descriptor
 

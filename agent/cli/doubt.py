@@ -152,9 +152,10 @@ def check(
 def resolve(
     common: Common,
     op: Op,
-    applied: Annotated[
-        bool | None, typer.Option("--applied/--not-applied", help="What you found on the equipment.")
-    ] = None,
+    applied: Annotated[bool, typer.Option("--applied", help="You found that it took effect.")] = False,
+    not_applied: Annotated[
+        bool, typer.Option("--not-applied", help="You found that it did not, and never will.")
+    ] = False,
 ) -> None:
     """Settle a doubt by a person's word. Wants --reason; never asks."""
     from agent.cli.places import settings_of
@@ -163,8 +164,8 @@ def resolve(
     from agent.operation import Outcome
     from agent.registry import Held
 
-    if applied is None:
-        raise UsageProblem("say what you found", "Give --applied or --not-applied")
+    if applied is not_applied:
+        raise UsageProblem("say what you found", "Give either --applied or --not-applied")
     if not common.reason:
         raise UsageProblem("a person's word needs its reason", "Give --reason TEXT")
     reason = common.reason

@@ -23,7 +23,7 @@ from logs.place import LOG_FILE, previous_path
 
 FREE_WARN_BYTES = 200 * 1024 * 1024
 """Room for a full log, its predecessor and years of journal."""
-FREE_MIN_BYTES = 5 * 1024 * 1024
+FREE_MIN_BYTES = 128 * 1024
 FLUSH_WARN_S = 0.5
 """A copy leaves only after its flush: a slower disk is felt with every command."""
 EARLIEST = datetime(2025, 1, 1, tzinfo=UTC)
@@ -132,10 +132,12 @@ def disk(folder: Path) -> Finding:
     advice = f"Make room, or set ACKONCE_HOME to another disk: df -h {place}"
     if free < FREE_MIN_BYTES:
         return Finding(
-            "disk", State.FAIL, f"{says}: too little to keep records, so nothing would be sent", advice
+            "disk", State.FAIL, f"{says}: a command without room for its record is not sent", advice
         )
     if free < FREE_WARN_BYTES:
-        return Finding("disk", State.WARN, f"{says}: the log alone may take 64 MB", advice)
+        return Finding(
+            "disk", State.WARN, f"{says}: the log may take 64 MB; a full disk refuses to send", advice
+        )
     return Finding("disk", State.OK, says)
 
 

@@ -16,7 +16,7 @@ from agent.processes import Holder, this_process
 from agent.registry import Registry
 from agent.store.database import StoreError
 from agent.store.schema import VERSION
-from agent.store.sqlite import FILE_NAME, SqliteDatabase
+from agent.store.sqlite import FILE_NAME, SqliteDatabase, insist_on_its_past
 
 _UNREADABLE = (sqlite3.Error, StoreError, OSError, KeyError, TypeError, ValueError)
 """What reading a journal may meet: a file that is none, or operations that this version cannot make sense of."""
@@ -25,8 +25,14 @@ _UNREADABLE = (sqlite3.Error, StoreError, OSError, KeyError, TypeError, ValueErr
 def store(folder: Path) -> list[Finding]:
     """The findings about the store in a folder: the journal, and where it can be read, leases and doubts."""
     path = folder / FILE_NAME
+    try:
+        insist_on_its_past(folder)
+    except StoreError as problem:
+        return [Finding("journal", State.FAIL, str(problem))]
     if not path.exists():
         return [Finding("journal", State.OK, f"no store yet: {path}")]
+    if not path.is_file():
+        return [Finding("journal", State.FAIL, f"{path} is no file: nothing can be sent", "Move it away")]
     for each in (path, *(path.with_name(path.name + tail) for tail in ("-wal", "-shm"))):
         if each.exists() and not os.access(each, os.R_OK | os.W_OK):
             says = f"{each} cannot be written: nothing can be sent"

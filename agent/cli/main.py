@@ -110,7 +110,7 @@ def run(argv: Sequence[str]) -> int:
     except Abandoned:
         _say_unsent(words, "interrupted; what was under way is in the journal: ackonce doubt list")
         code = Exit.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer turns a reader that has gone into SystemExit
         output.forget_stdout()
         code = Exit.OK
     except Exception as bug:  # noqa: BLE001 - the outermost edge

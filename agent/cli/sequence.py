@@ -26,6 +26,7 @@ from agent.evidence import (
     Spent,
     Unanswered,
     Unknown,
+    Unsent,
     Waited,
     fields_of,
 )
@@ -75,6 +76,8 @@ class _Teller:
                 yield Row(at_s, Way.ANSWER, f"says no: {fact.text}", f"attempt {fact.attempt}")
             case Unknown():
                 yield Row(at_s, Way.SILENCE, self._unheard(fact, now))
+            case Unsent():
+                yield Row(at_s, Way.NOTE, f"the copy did not leave: {fact.why}")
             case Deferred():
                 busy = "is busy with something else" if fact.how == "busy" else "is still at it"
                 yield Row(at_s, Way.ANSWER, f"{busy} ({_seconds(fact.waited_s)})")

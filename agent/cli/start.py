@@ -1,17 +1,18 @@
 """What happens before anything else is loaded? Ctrl-C must end the run quietly from the very first moment."""
 
-import sys
+import os
+import signal
 from typing import NoReturn
 
 INTERRUPTED = 130
+signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
 
 
 def main() -> NoReturn:
     """The console script."""
-    try:
-        from agent.cli.main import main as run
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    from agent.cli.main import main as run
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run()
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = ("device", "command", "outcome", "evidence", "value", "tries", "time", "message")
 
 _NEXT_BY_CAUSE = {
-    Cause.UNREACHABLE: "Check power, cable and address, then: ackonce probe {device}",
+    Cause.UNREACHABLE: "When that is mended: ackonce probe {device}",
     Cause.WRONG_DEVICE: "See who answers: ackonce probe {device}",
     Cause.FOREIGN: "If nobody else uses it: ackonce probe {device} --take-over --reason TEXT",
     Cause.HELD: "Try again when that process has finished.",
@@ -94,13 +94,16 @@ def doubt_json(entry: "Entry") -> dict[str, Any]:
     return operation_json(entry.operation, entry.result) | {"since": entry.created_utc}
 
 
+_BEFORE = {False: " (done before)", True: " (asked before)"}
+
+
 def row(report: "Report") -> tuple[object, ...]:
     """One operation as a row under `COLUMNS`."""
     result = report.result
     return (
         report.operation.device,
         report.operation.command,
-        f"{result.outcome.value}{' (done before)' if report.skipped else ''}",
+        f"{result.outcome.value}{_BEFORE[result.outcome is Outcome.IN_DOUBT] if report.skipped else ''}",
         result.proof.value if result.proof is not None else None,
         result.value,
         result.attempts,

@@ -11,10 +11,23 @@ Nothing in a reply says which request it answers, so a request goes out only whe
 
 import asyncio
 import re
+from collections.abc import Callable
 from functools import partial
 
+from agent.dialects.debts import Debt
 from agent.dialects.unnumbered import UnnumberedStation
-from agent.evidence import Acked, Booted, Connected, Deferred, Evidence, Nakked, NotSent, Sent, Unknown
+from agent.evidence import (
+    Acked,
+    Booted,
+    Connected,
+    Deferred,
+    Evidence,
+    Nakked,
+    NotSent,
+    Sent,
+    Unknown,
+    Unsent,
+)
 from agent.exchange import READ_ONLY, Answer, Exchange, Held, Lost, Warrant
 from agent.exchange import Outcome as Heard
 from agent.journal import Intent
@@ -58,6 +71,9 @@ class LineStation(UnnumberedStation):
         self._requester = LineRequester(self._grammar)
         self._exchange: Exchange | None = None
         self._strays: list[Ignored] = []
+        self._explained = 0
+        self._asked_here = False
+        self._owed = self._debts.now
         self._noticed: list[Evidence] = []
         self._conn = 0
         self._started = asyncio.Event()
@@ -136,6 +152,8 @@ class LineStation(UnnumberedStation):
             # Asked only now that nobody else has the port and could owe more on it.
             await self._debts.wait_until_quiet(changing)
         await self._listen_first()
+        self._forget_strays()
+        self._asked_here = False
         return await self._identify()
 
     async def _listen_first(self) -> None:
@@ -205,8 +223,13 @@ class LineStation(UnnumberedStation):
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
         sent = intent.sent
-        outcome = await self._request(self._requester.ask(sent.text), intent, silence_s)
+        outcome = await self._request(
+            partial(self._requester.ask, sent.text), intent, silence_s, self._before.owed
+        )
         match outcome:
+            case Lost(why=why, left=False):
+                self._answered()
+                return Unsent(why)
             case Answer(reply=Answered() as answer):
                 return self._word(sent, answer, await self._others(None))
             case Held(how=how, waited_s=waited_s):
@@ -235,9 +258,11 @@ class LineStation(UnnumberedStation):
 
         While a copy is owed only `reply` answers: a refusal could be the copy's.
         """
-        request = self._requester.ask(query, reply, refusable=not self._debts.stand)
+        request = partial(self._requester.ask, query, reply, refusable=not self._debts.stand)
         earlier = self._debts.owe()
-        outcome = await self._request(request, READ_ONLY, self._patience.silence_s)
+        outcome = await self._request(request, READ_ONLY, self._patience.silence_s, earlier)
+        if isinstance(outcome, Held):
+            self._means.told.warn(f"asked '{query}', the device was busy and then said nothing more")
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
@@ -254,16 +279,38 @@ class LineStation(UnnumberedStation):
     async def _others(self, reply: str | None) -> list[str]:
         """The lines that came besides an answer, or follow it at once, and would answer the same question."""
         await self._clock.sleep(HUSH_S)
+        self._explained = len(self._strays)
         return [s.line for s in self._strays if (re.search(reply, s.line) if reply else s.why == "answer")]
 
-    async def _request(self, request: bytes, warrant: Warrant, silence_s: float) -> Heard:
+    async def _request(
+        self, request: Callable[[], bytes], warrant: Warrant, silence_s: float, owed: Debt
+    ) -> Heard:
+        """Ask one thing. `request` begins it, once the line may be used; `owed`: what the stream owed before."""
         if self._exchange is None:
-            return Lost("there is no connection")
+            return Lost("there is no connection", left=False)
+        self._owed = owed
         pause_s = self._gap_s - (self._clock.now_s() - self._heard_s)
+        if not self._asked_here:
+            pause_s = max(pause_s, HUSH_S)  # a line that talks by itself is noticed before it is asked
         if pause_s > 0:
             await self._clock.sleep(pause_s)
+        if self._unasked():
+            self.close()
+            return Lost("answers come that nobody asked for, so none could be believed", left=False)
+        self._asked_here = True
+        self._forget_strays()
+        outcome = await self._exchange.ask(request(), warrant, silence_s)
+        if not isinstance(outcome, Answer):
+            self._owed = self._debts.now
+        return outcome
+
+    def _forget_strays(self) -> None:
         self._strays.clear()
-        return await self._exchange.ask(request, warrant, silence_s)
+        self._explained = 0
+
+    def _unasked(self) -> bool:
+        """Whether answers came, since the last question was answered, that belong to none and were not owed."""
+        return any(stray.why == "answer" for stray in self._strays[self._explained :])
 
     def close(self) -> None:
         """Close the connection, if one is open."""
@@ -287,9 +334,11 @@ class LineStation(UnnumberedStation):
                 return Held("busy", 0.0)
             case Started():
                 self._started.set()
-                self._noticed.append(Booted(self._conn))
+                self._noticed = [Booted(self._conn)]
             case Ignored(why="answer" | "junk"):
                 self._strays.append(event)
+                if self._clock.now_s() < self._owed.until_s:
+                    self._explained = len(self._strays)
         return None
 
     def _ignored(self, event: Event) -> None:

@@ -7,7 +7,14 @@ from typing import Protocol
 
 
 class LinkLost(Exception):  # noqa: N818 - the field's word
-    """The stream broke; what was written before may or may not have arrived."""
+    """The stream broke; what was written before may or may not have arrived.
+
+    `left`: bytes of what was just to be written may have left, too.
+    """
+
+    def __init__(self, why: str, *, left: bool = True) -> None:
+        super().__init__(why)
+        self.left = left
 
 
 class Unreachable(Exception):  # noqa: N818 - the field's word

@@ -43,7 +43,7 @@ class Rfc2217Link:
     def write(self, data: bytes) -> None:
         """Write one whole frame. Raises LinkLost if the connection is known to be broken."""
         if self._end is not None:
-            raise LinkLost(self._end)
+            raise LinkLost(self._end, left=False)
         self._tcp.write(escaped(data))
 
     def close(self, *, abort: bool = False) -> None:

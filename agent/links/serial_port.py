@@ -59,7 +59,7 @@ class SerialLink:
     def write(self, data: bytes) -> None:
         """Write one whole frame. Raises LinkLost if the port is known to be gone."""
         if self._end is not None:
-            raise LinkLost(self._end)
+            raise LinkLost(self._end, left=False)
         waiting = bool(self._unsent)
         self._unsent += data
         if waiting:

@@ -31,7 +31,7 @@ class TcpLink(asyncio.BufferedProtocol):
     def write(self, data: bytes) -> None:
         """Write one whole frame in one call. Raises LinkLost if the connection is known to be broken."""
         if self._transport is None or self._transport.is_closing():
-            raise LinkLost(self._end or "the connection is closed")
+            raise LinkLost(self._end or "the connection is closed", left=False)
         self._transport.write(data)
 
     def close(self, *, abort: bool = False) -> None:

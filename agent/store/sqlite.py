@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from agent.store.database import Cursor, Refused, Row, StoreError
 from agent.store.schema import MIGRATIONS, VERSION
+from logs.place import LOG_FILE
 
 T = TypeVar("T")
 FILE_NAME = "journal.db"
@@ -120,6 +121,7 @@ class SqliteDatabase:
 def open_database(home: Path) -> SqliteDatabase:
     """Open the store in `home`, made or migrated as needed. Raises StoreError."""
     path = home / FILE_NAME
+    insist_on_its_past(home)
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
@@ -145,6 +147,23 @@ def open_database(home: Path) -> SqliteDatabase:
         connection.close()
         raise
     return SqliteDatabase(connection, path)
+
+
+def insist_on_its_past(home: Path) -> None:
+    """A journal that is gone or empty, beside a log of what was sent, is no new one: its keys and doubts are missing.
+
+    Raises StoreError.
+    """
+    path, log = home / FILE_NAME, home / LOG_FILE
+    try:
+        lost = (not path.exists() or path.stat().st_size == 0) and log.is_file() and log.stat().st_size > 0
+    except OSError as problem:
+        raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem
+    if lost:
+        raise StoreError(
+            f"the journal {path} is empty or gone, and {log} shows that commands were sent from here. "
+            f"Restore a backup; or, to begin anew without its keys and doubts, move the log away too"
+        )
 
 
 def _is_current(connection: sqlite3.Connection, path: Path) -> bool:

@@ -62,7 +62,7 @@ class DeviceLink(Link):
 
     def write(self, data: bytes) -> None:
         if self._ended:
-            raise LinkLost("the device closed the connection")
+            raise LinkLost("the device closed the connection", left=False)
         self.written.append(data)
         self._conn.feed(data)
 

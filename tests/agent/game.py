@@ -30,6 +30,7 @@ from agent.evidence import (
     TakenUp,
     Unanswered,
     Unknown,
+    Unsent,
     Waited,
     Why,
 )
@@ -77,6 +78,12 @@ class Setup:
     def numbered(self) -> bool:
         """Whether the equipment numbers its commands."""
         return self.terms.numbering is Numbering.LSQ1
+
+
+def left(facts: Facts) -> list[Sent]:
+    """The copies that left."""
+    pairs = zip(facts, [*facts[1:], None], strict=True)
+    return [fact for fact, then in pairs if isinstance(fact, Sent) and not isinstance(then, Unsent)]
 
 
 def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
@@ -160,6 +167,8 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
     if setup.numbered:
         words.append(BadSession("cmd", _boot(facts)))
         words += [Spent(Owner.OURS, 4), Spent(Owner.NOP, 0), Spent(Owner.OTHER)]
+    if not setup.numbered:
+        words.append(Unsent("the device closed the connection"))
     words.append(Deferred("in_progress", setup.terms.busy_max_s))
     yield from ((sent, word) for word in words)
 

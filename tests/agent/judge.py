@@ -26,6 +26,7 @@ from agent.evidence import (
     Spent,
     TakenUp,
     Unknown,
+    Unsent,
     Waited,
     Why,
 )
@@ -112,6 +113,8 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
             return replace(j, owed_copy=False, owed_read=False) if seconds >= terms.late_max_s else j
         case Unknown() | Deferred():
             return replace(j, behind=False, owed_copy=True)
+        case Unsent():
+            return replace(j, behind=False, copies=j.copies - 1)
         case Reading():
             return _reading(terms, j, fact)
         case Booted():
@@ -126,7 +129,7 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
 
 def _copy(terms: Terms, j: Judge, fact: Sent) -> Judge:
     j = replace(
-        j, copies=min(2, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=True
+        j, copies=min(3, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=True
     )
     if terms.idempotent:
         j = replace(j, here=True)

@@ -84,7 +84,7 @@ class PortLink(Link):
 
     def write(self, data: bytes) -> None:
         if self._port is None:
-            raise LinkLost("the plug was pulled")
+            raise LinkLost("the plug was pulled", left=False)
         self._port.conn.feed(data)
 
     def close(self, *, abort: bool = False) -> None:  # noqa: ARG002 - nothing waits in a driver here

@@ -7,8 +7,17 @@ import pytest
 
 from agent.operation import Cause, Outcome, Proof
 from devices.profile import Verify
+from simulator.habits import Habits
 from tests.agent.line_desk import CARRIERS, Bench, NamingDevice, at_a_bench
-from tests.agent.line_profiles import LATE_S, PROFILE, naming, with_command, with_setting, with_timing
+from tests.agent.line_profiles import (
+    LATE_S,
+    PROFILE,
+    nameless,
+    naming,
+    with_command,
+    with_setting,
+    with_timing,
+)
 
 OFFSET, LEVEL, SET = "ADJUST offset +5", "ADJUST level +2", "SET interval 30"
 both = pytest.mark.parametrize("carrier", CARRIERS)
@@ -28,6 +37,32 @@ def test_an_effect_that_shows_late_is_not_caused_twice(tmp_path: Path, carrier: 
         assert bench.count("ROTATE log") == 1
 
     at_a_bench(tmp_path, play, "cmd 1: apply_late 0.8, drop_ack", carrier=carrier, profile=profile)
+
+
+@both
+def test_what_was_read_before_the_last_copy_is_no_value(tmp_path: Path, carrier: str) -> None:
+    """A reading that led to another copy says nothing about what that copy did."""
+    profile = with_command("ADJUST offset", absolute_form=None)
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send(OFFSET)).result
+        assert (result.outcome, result.proof, result.attempts) == (Outcome.APPLIED, Proof.ACK, 2)
+        assert result.value in (None, "15")
+
+    at_a_bench(tmp_path, play, "cmd 1: drop_request", carrier=carrier, profile=profile)
+
+
+@both
+def test_a_device_that_starts_again_and_again(tmp_path: Path, carrier: str) -> None:
+    """However often it says so in a row, the record tells it once a step."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send("BEEP")
+        assert sum("announced a start" in line for line in bench.desk.lines()) <= 2
+
+    greeting = Habits(greeting=b"READY\r\n" * 50)
+    profile = with_timing(nameless(), connect_settle_s=0.1)
+    at_a_bench(tmp_path, play, carrier=carrier, profile=profile, habits=greeting)
 
 
 @both

@@ -1,22 +1,38 @@
 """Who answers on a link to plain equipment, and what do real links do?"""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.evidence import NotSent
-from agent.links.link import Unreachable
+from agent.links.link import Link, Unreachable
 from agent.operation import Cause, Outcome
 from agent.registry import WrongDevice
+from agent.stations import Target
 from agent.steps import Session
 from devices.profile import Identity
+from simulator.conn import Conn
 from simulator.habits import Habits
+from simulator.text_device import TextDevice
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench, settled_by_hand
 from tests.agent.line_profiles import PROFILE, nameless
 
 OFFSET, LEVEL, SET = "ADJUST offset +5", "ADJUST level +2", "SET interval 30"
 both = pytest.mark.parametrize("carrier", CARRIERS)
+
+
+class ChattingDevice(TextDevice):
+    """Equipment that sends acks without being asked, as long as somebody is connected."""
+
+    def _joined(self, conn: Conn) -> None:
+        super()._joined(conn)
+        self._chat(conn)
+
+    def _chat(self, conn: Conn) -> None:
+        conn.outbox.send(b"OK\nOK 3\n")
+        asyncio.get_running_loop().call_later(0.01, self._chat, conn)
 
 
 # --- who answers ------------------------------------------------------------------------------------------------------
@@ -97,6 +113,46 @@ def test_whether_nameless_equipment_answers_at_all(tmp_path: Path, carrier: str)
 
 
 # --- links as they are ------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_closes_every_connection(tmp_path: Path) -> None:
+    """Where nothing could be written before the close, nothing was sent: that is said, and nothing is in doubt."""
+
+    async def play(bench: Bench) -> None:
+        dial, hanging_up = bench.dial, True
+
+        async def closed_at_once(target: Target) -> Link:
+            link = await dial(target)
+            if hanging_up:
+                bench.device.hang_up()
+            return link
+
+        bench.desk.service._dial = closed_at_once
+        result = (await bench.desk.send("BEEP")).result
+        assert (result.outcome, result.cause, result.attempts) == (Outcome.NOT_SENT, Cause.UNREACHABLE, 0)
+        assert (
+            bench.desk.lines()[1] == "[WARN] seq=1 attempt=1 did not leave: the device closed the connection"
+        )
+        hanging_up = False
+        assert (await bench.desk.send("BEEP")).result.outcome is Outcome.APPLIED
+        assert [copy.text for copy in bench.device.copies] == ["BEEP"]
+
+    at_a_bench(tmp_path, play, profile=nameless())
+
+
+@both
+def test_answers_before_any_question(tmp_path: Path, carrier: str) -> None:
+    """Where answers come that nobody asked for, no answer could be believed: nothing is sent."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("BEEP")).result
+        assert (result.outcome, len(bench.device.copies)) == (Outcome.NOT_SENT, 0)
+        assert any("nobody asked for" in line for line in bench.desk.lines())
+
+    at_a_bench(
+        tmp_path, play, profile=nameless(), carrier=carrier,
+        made=ChattingDevice,
+    )  # fmt: skip
 
 
 def test_a_device_that_serves_one_connection(tmp_path: Path) -> None:

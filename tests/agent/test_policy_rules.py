@@ -30,6 +30,7 @@ from agent.evidence import (
     TakenUp,
     Unanswered,
     Unknown,
+    Unsent,
     Waited,
     Why,
 )
@@ -336,6 +337,10 @@ EVIDENCE = [
          [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Read("offset", Why.VERIFY)),
     Rule("no-retry: silence is in doubt", replace(ONCE, numbering=Numbering.NONE), [Connected(1), plain(1, 1), SILENCE],
          Outcome.IN_DOUBT),
+    Rule("a copy that did not leave is none", replace(ONCE, numbering=Numbering.NONE),
+         [Connected(1), plain(1, 1), Unsent("cut")], Connect(Session.KEEP)),
+    Rule("a copy that did not leave is none, however often", replace(ONCE, numbering=Numbering.NONE, attempts_max=2),
+         [Connected(1), plain(1, 1), Unsent("cut"), Connected(2), plain(1, 2), Unsent("cut")], Outcome.NOT_SENT),
     Rule("nothing left: not sent", VERIFY, [REFUSED], Outcome.NOT_SENT),
     Rule("nothing left when nobody wants it", VERIFY, [Connected(1), STOP], Outcome.NOT_SENT),
     Rule("an ack is the word", VERIFY, [*BEGUN, Acked(1, False, None)], Outcome.APPLIED),

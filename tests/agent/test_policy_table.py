@@ -9,11 +9,11 @@ from functools import partial
 
 import pytest
 
-from agent.evidence import Acked, BadSession, Evidence, GiveUp, Sent, TakenUp
+from agent.evidence import Acked, BadSession, Evidence, GiveUp, TakenUp
 from agent.operation import Outcome
 from agent.steps import Finish, Send, step_text
 from devices.kinds import Policy
-from tests.agent.game import Brain, Setup
+from tests.agent.game import Brain, Setup, left
 from tests.agent.judge import shows_baseline, unreliable, words
 from tests.agent.setups import SETUPS
 from tests.agent.walk import Position, Walk
@@ -46,7 +46,7 @@ def check_position(at: Position) -> None:
 def check_send(at: Position, step: Send) -> None:
     """Nothing is sent that nobody wants, twice under two numbers, or where an old copy could still arrive."""
     terms, facts, judge = at.setup.terms, at.facts, at.judge
-    copies = [fact for fact in facts if isinstance(fact, Sent)]
+    copies = left(facts)
     where = (at.setup.name, facts)
     assert is_wanted(facts), where
     assert step.attempt == len(copies) + 1, where
@@ -72,7 +72,7 @@ def check_send(at: Position, step: Send) -> None:
 def check_word(at: Position, step: Finish) -> None:
     """The word is one that the evidence allows, and a doubt stands only where it allows none."""
     where = (at.setup.name, step, at.facts)
-    if not any(isinstance(fact, Sent) for fact in at.facts):
+    if not left(at.facts):
         assert step.outcome is Outcome.NOT_SENT, where
         assert step.cause is not None, where
         return

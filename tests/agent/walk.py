@@ -104,9 +104,13 @@ def outlook(terms: Terms, v: View) -> Hashable:
     return (
         (seen, v.conn is None, tuple(conns), v.opening_failed is None, min(len(v.copies), 2)),
         (number, learnt, min(v.numbers, terms.attempts_max), v.earlier_open, _plain(v.word)),
-        (min(v.silent, terms.attempts_max), min(v.silent_here, 2), min(v.deferred_s, terms.busy_max_s)),
+        (
+            min(v.silent + v.unsent, terms.attempts_max),
+            min(v.silent_here, 2),
+            min(v.deferred_s, terms.busy_max_s),
+        ),
         (v.bad_session is not None, v.hello_since_bad_session, v.settles_lost, v.settle_lost_here),
-        (v.settle_held, v.hello_is_news, v.same_session),
+        (v.settle_held, v.hello_is_news, v.same_session, min(v.unsent, terms.attempts_max)),
         (tuple(v.baselines.items()), looks, v.boot_after, v.owes_copy, v.owes_read, v.booted),
         (min(v.failed_reads, terms.attempts_max), v.problem),
         (min(v.waited_s, late_s), v.given_up is None),

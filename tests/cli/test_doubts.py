@@ -112,7 +112,8 @@ def test_resolve(bench: Bench, lasting: dict[str, Any], word: str, outcome: str)
 
 def test_resolve_is_careful(bench: Bench, lasting: dict[str, Any]) -> None:
     """Without a finding, without a reason, or for what is not in doubt: exit 2, and nothing has changed."""
-    for words in (["--reason", "x"], ["--applied"], ["--applied", "--reason", ""]):
+    both = ["--applied", "--not-applied", "--reason", "x"]
+    for words in (["--reason", "x"], ["--applied"], ["--applied", "--reason", ""], both):
         assert bench.type("doubt", "resolve", lasting["op"], *words).code == 2
     assert len(bench.type("doubt", "list").lines) == 1
     bench.device(timeout="5s")

@@ -68,7 +68,7 @@ def test_a_home_of_somebody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("free", "state"), [(10**6, State.FAIL), (10**8, State.WARN), (10**12, State.OK)], ids=str
+    ("free", "state"), [(10**5, State.FAIL), (10**8, State.WARN), (10**12, State.OK)], ids=str
 )
 def test_free_space(free: int, state: State, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk fails, a nearly full one warns."""

@@ -112,3 +112,14 @@ def test_an_output_that_is_full(start_rig: StartRig) -> None:
     assert (sent.code, read.code) == (0, 7)
     assert "the output cannot be written" in sent.err
     assert "the output cannot be written" in read.err
+
+
+@pytest.mark.parametrize("words", ["get d1 offset", "devices", "--help", "explain d1 BEEP"])
+def test_a_reader_that_has_gone_before(start_rig: StartRig, words: str) -> None:
+    """A closed pipe changes no word: what was asked for is true, so the exit code is 0."""
+    rig = start_rig(timeout="5s")
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = rig.run(*words.split(), stdout=writing)
+    os.close(writing)
+    assert (ended.code, ended.err) == (0, "")

@@ -63,11 +63,14 @@ def test_the_same_port(text_bench: TextBench, line: LiveText) -> None:
     """Whoever wants the port meanwhile is told at once by which process and command it is open: exit 8."""
     first = sender(text_bench)
     holder = f"is open in process {first.process.pid} ("
-    for device in ("d2", "d3"):
+    for device, told in (
+        ("d2", holder),
+        ("d3", f"held by agent {os.uname().nodename}, process {first.process.pid} "),
+    ):
         code, record = text_bench.send(device, "BEEP")
         assert (code, record["outcome"], record["attempts"]) == (8, "not_sent", 0)
-        assert holder in record["message"]
-        assert "send d1 ROTATE log" in record["message"]
+        assert told in record["message"]
+    assert "send d1 ROTATE log" in text_bench.send("d2", "BEEP")[1]["message"]
     for words in (["get", "d1", "offset"], ["get", "d2", "offset"], ["probe", "d1"]):
         ended = text_bench.run(*words, "--json")
         assert (ended.code, len(ended.records)) == (8, 1)
@@ -120,3 +123,13 @@ def test_a_foreign_program(text_bench: TextBench, program: str) -> None:
     assert live.lines == []
     foreign.stop()
     assert text_bench.send("d1", "BEEP", "--timeout", "5s")[0] == 0
+
+
+def test_a_doubt_under_another_name_of_the_port(text_bench: TextBench) -> None:
+    """What is in doubt under one name of a serial port holds the next command under another one."""
+    live = text_bench.device("cmd 1: drop_ack")
+    text_bench.enter("d2", f"serial:{os.path.realpath(path_of(live))}")
+    assert text_bench.send("d1", "BEEP")[0] == 5
+    code, record = text_bench.send("d2", "BEEP")
+    assert (code, record["outcome"]) == (6, "not_sent")
+    assert live.lines.count("BEEP") == 1

@@ -1,5 +1,6 @@
 """What happens when the store cannot be used? Nothing is sent without a journal, and every sentence says what to do."""
 
+import os
 import resource
 import sqlite3
 import sys
@@ -39,6 +40,35 @@ def test_a_journal_from_the_future(bench: Bench) -> None:
     code, record = bench.send("d1", "BEEP")
     assert (code, record["outcome"], device.connections) == (7, "not_sent", connections)
     assert "written by a newer ackonce" in record["message"]
+
+
+@pytest.mark.parametrize("how", ["emptied", "deleted"])
+def test_a_journal_that_is_gone(bench: Bench, how: str) -> None:
+    """Beside a log of what was sent, an empty journal is no new one: keys would be forgotten, so nothing is sent."""
+    device = bench.device(timeout="5s")
+    assert bench.send("d1", "BEEP", "--key", "k")[0] == 0
+    journal = bench.project.home / FILE_NAME
+    for each in bench.project.home.glob(f"{FILE_NAME}-*"):
+        each.unlink()
+    journal.write_bytes(b"") if how == "emptied" else journal.unlink()
+    code, record = bench.send("d1", "BEEP", "--key", "k")
+    assert (code, record["outcome"], device.executed) == (7, "not_sent", ["BEEP"])
+    assert "Restore a backup" in record["message"]
+    assert bench.type("doctor").code == 7
+    (bench.project.home / "log.jsonl").unlink()
+    assert bench.send("d1", "BEEP")[0] == 8  # a new store, to which the device belongs to somebody else
+
+
+def test_pipes_where_files_should_be(bench: Bench) -> None:
+    """A pipe in place of the log holds nothing up; one in place of the journal is named."""
+    device = bench.device(timeout="5s")
+    bench.project.home.mkdir()
+    os.mkfifo(bench.project.home / "log.jsonl")
+    assert (bench.send("d1", "BEEP")[0], device.executed) == (0, ["BEEP"])
+    journal = bench.project.home / FILE_NAME
+    journal.unlink()
+    os.mkfifo(journal)
+    assert bench.type("doctor").code == 7
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ LINES: list[tuple[Event, str]] = [
     (sample("refused", "WARN", **ALL, text="too hot"), "[WARN] seq=1042 attempt=2 refused: too hot"),
     (sample("busy", **ALL), "[INFO] seq=1042 attempt=2 busy"),
     (sample("lost", "WARN", **ALL), "[WARN] seq=1042 attempt=2 connection lost"),
+    (sample("unsent", "WARN", **ALL, text="cut"), "[WARN] seq=1042 attempt=2 did not leave: cut"),
     (
         sample("not_sent", "WARN", cmd="ADJUST", text="connection refused"),
         "[WARN] cmd=ADJUST not sent: connection refused",
