@@ -28,6 +28,7 @@ from agent.order import terms_for
 from agent.service import Service
 from agent.settings import Settings
 from agent.stations import Target
+from agent.store.sqlite import open_database
 from devices.catalog import choose, resolve
 from devices.loader import find
 from devices.profile import Profile
@@ -107,16 +108,17 @@ def agent_us(folder: Path, tongue: str, ports: list[int], commands: int) -> tupl
     """CPU microseconds, wall microseconds and flushes per command, over all sessions at once."""
     profile = find(PROFILES[tongue], [])
     fixed = terms(tongue, profile)
-    service = Service(Settings(folder, folder, None, None, None, "bench"))
+    database = open_database(folder)
+    service = Service(Settings(folder, folder, None, None, None, "bench"), database=database)
     each = max(1, commands // len(ports))
 
     async def run() -> tuple[float, float, float]:
         await asyncio.gather(*(push(service, profile, port, 1, fixed) for port in ports))
-        flushes, started, wall = service.database.flushes, cpu_s(), time.perf_counter()
+        flushes, started, wall = database.flushes, cpu_s(), time.perf_counter()
         await asyncio.gather(*(push(service, profile, port, each, fixed) for port in ports))
         done = each * len(ports)
         cpu, took = cpu_s() - started, time.perf_counter() - wall
-        return cpu / done * 1e6, took / done * 1e6, (service.database.flushes - flushes) / done
+        return cpu / done * 1e6, took / done * 1e6, (database.flushes - flushes) / done
 
     try:
         return asyncio.run(run())
