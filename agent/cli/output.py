@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import termios
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -75,7 +76,13 @@ def whoever_listens() -> Iterator[None]:
 
 
 def ask(question: str) -> str:
-    """Ask on stderr, answer from stdin; empty where there is no answer. Raises KeyboardInterrupt."""
+    """Ask on stderr, answer from stdin; empty where there is no answer. Raises KeyboardInterrupt.
+
+    What a terminal had typed before the question is dropped: it was meant for something else.
+    """
+    if sys.stdin.isatty():
+        with suppress(termios.error):
+            termios.tcflush(sys.stdin, termios.TCIFLUSH)
     with suppress(OSError):
         print(escape(question, LINE_MAX), end=" ", file=sys.stderr, flush=True)
     answer = sys.stdin.readline()

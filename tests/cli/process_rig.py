@@ -3,6 +3,7 @@
 Every process that ends here is checked for what no run may ever do: print a traceback, or exit with 70.
 """
 
+import codecs
 import json
 import os
 import pty
@@ -14,9 +15,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,27 +30,48 @@ PATIENCE_S = 40.0
 LIFE_S = "900"
 """A device whose test was itself killed goes away after this."""
 LSQ1 = "demo/controller"
+QUESTIONS = ("[y/N] ", "to do it: ")
+"""How a question of ours ends."""
 COMMAND = str(Path(sys.executable).with_name("ackonce"))
 
 
 class Stream:
-    """What a process prints on one stream, line by line, collected by a thread. `on_line` hears of each at once."""
+    """What a process prints on one stream, line by line, collected by a thread.
 
-    def __init__(self, pipe: IO[str], on_line: Callable[[str], None] | None = None) -> None:
+    `on_line` hears of each line at once, `on_question` of a question that waits for its answer.
+    """
+
+    def __init__(
+        self,
+        pipe: IO[str],
+        on_line: Callable[[str], None] | None = None,
+        on_question: Callable[[], object] | None = None,
+    ) -> None:
         self.lines: list[str] = []
         self.on_line = on_line
+        self.on_question = on_question
         self._fresh: queue.Queue[str | None] = queue.Queue()
         self._thread = threading.Thread(target=self._collect, args=(pipe,), daemon=True)
         self._thread.start()
 
     def _collect(self, pipe: IO[str]) -> None:
         with suppress(OSError, ValueError):  # the other end of a terminal has gone
-            for line in pipe:
+            for line in self._lines_of(pipe.fileno()):
                 self.lines.append(line)
                 if self.on_line is not None:
                     self.on_line(line)
                 self._fresh.put(line)
         self._fresh.put(None)
+
+    def _lines_of(self, descriptor: int) -> Iterator[str]:
+        text, decoder = "", codecs.getincrementaldecoder("utf-8")("replace")
+        while data := os.read(descriptor, 65536):
+            *lines, text = (text + decoder.decode(data)).split("\n")
+            yield from (line + "\n" for line in lines)
+            if self.on_question is not None and text.endswith(QUESTIONS):
+                self.on_question()
+        if text:
+            yield text
 
     def wait_for(self, part: str, count: int = 1) -> str:
         """The next line with `part` in it, the `count`-th one from here on."""
@@ -70,13 +93,20 @@ class Running:
     """One running process with its output."""
 
     def __init__(
-        self, words: Sequence[str], *, on_error_line: Callable[[str], None] | None = None, **how: Any
+        self,
+        words: Sequence[str],
+        *,
+        on_error_line: Callable[[str], None] | None = None,
+        on_question: Callable[[], object] | None = None,
+        **how: Any,
     ) -> None:
-        """Start it. `on_error_line` hears of each line of stderr; `how` goes to Popen."""
+        """Start it. `on_error_line` hears of each line of stderr, `on_question` of a question; `how` goes to Popen."""
         how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | how
         self.process = subprocess.Popen(words, text=True, **how)
         self.out = Stream(self.process.stdout) if self.process.stdout is not None else None
-        self.err = Stream(self.process.stderr, on_error_line) if self.process.stderr is not None else None
+        self.err = None
+        if self.process.stderr is not None:
+            self.err = Stream(self.process.stderr, on_error_line, on_question)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
@@ -203,11 +233,17 @@ class Shell:
         """Run one command line to its end."""
         return self.start(*words, **how).end()
 
-    def on_terminal(self, *words: str, answer: str | None = None, **how: Any) -> tuple[Running, int]:
-        """Start one command line with a terminal as stdin; `answer` is typed at once. Returns the terminal too."""
+    def on_terminal(
+        self, *words: str, answer: str | None = None, early: str = "", **how: Any
+    ) -> tuple[Running, int]:
+        """Start one command line with a terminal as stdin. Returns the terminal too.
+
+        `answer` is typed when a question is asked; `early` is typed before anything is.
+        """
         ours, theirs = pty.openpty()
+        os.write(ours, early.encode())
         if answer is not None:
-            os.write(ours, answer.encode())
+            how["on_question"] = partial(os.write, ours, answer.encode())
         running = self.start(*words, stdin=theirs, **how)
         os.close(theirs)
         return running, ours

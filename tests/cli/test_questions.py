@@ -29,6 +29,15 @@ def test_the_answer(start_rig: StartRig, typed: str, code: int) -> None:
     assert ("connections" in counts["counts"]) == (code == 0)
 
 
+def test_an_answer_typed_too_early(start_rig: StartRig) -> None:
+    """What was typed before the question stood there answers nothing."""
+    rig = start_rig(timeout="10s")
+    sender, terminal = rig.on_terminal("send", "d1", "BEEP", early="y\n", answer="n\n")
+    assert sender.end().code == 4
+    os.close(terminal)
+    assert rig.device.counts()["executed"] == {}
+
+
 def test_no_input(start_rig: StartRig) -> None:
     """--no-input asks nobody, even on a terminal: exit 4."""
     rig = start_rig()
