@@ -31,7 +31,7 @@ class Way(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One moment: `at_s` seconds after the beginning, None where nobody noted it; `label` stands at the arrow."""
+    """One moment: `at_s` seconds after the beginning, None where nobody noted it; `label` stands on the wire."""
 
     at_s: float | None
     way: Way
@@ -142,7 +142,7 @@ def _on_the_wire(row: Row, glyphs: Glyphs) -> int:
     """The columns that a row wants between the outer lanes."""
     if row.way is Way.SILENCE:
         return len(f"{glyphs.dots} {row.text}")
-    return len(row.label) + 1 + _ARROW_MIN
+    return len(row.label) + (0 if row.way is Way.NOTE else 1 + _ARROW_MIN)
 
 
 def _shared(agent: int, device: int, room: int) -> tuple[int, int]:
@@ -166,7 +166,7 @@ def _lanes(row: Row, wire: int, glyphs: Glyphs) -> tuple[str, str, str]:
         case Way.SILENCE:
             return "", f"{glyphs.dots} {text}", ""
         case Way.NOTE:
-            return f"({text})", "", ""
+            return f"({text})", label, ""
 
 
 def _offset(at_s: float | None) -> str:

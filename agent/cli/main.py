@@ -134,7 +134,9 @@ def _wrong_input(problem: UsageProblem | FileProblems, words: Sequence[str]) -> 
 
 def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:
     message = problem.format_message() if hasattr(problem, "format_message") else str(problem)
-    unknown = message.startswith("No such command") and "Did you mean" not in message and words[0] not in GROUPS
+    unknown = (
+        message.startswith("No such command") and "Did you mean" not in message and words[0] not in GROUPS
+    )
     hint = did_you_mean(words[0], (*_MODULES, *GROUPS)) if unknown else None
     context = getattr(problem, "ctx", None)
     if message.startswith("Usage:"):  # a group without a verb: its help is the answer

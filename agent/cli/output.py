@@ -57,6 +57,15 @@ def _print(line: str) -> None:
         raise OutputLost(f"the output cannot be written: {problem.strerror or problem}") from problem
 
 
+def can_show(characters: str) -> bool:
+    """Whether stdout's encoding has all the characters."""
+    try:
+        characters.encode(getattr(sys.stdout, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
 def forget_stdout() -> None:
     """Let all further output go nowhere, what is still buffered too: nobody complains about it at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

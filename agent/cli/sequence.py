@@ -97,7 +97,8 @@ class _Teller:
                     at_s, Way.NOTE, f"listened until {why}, {_seconds(fact.seconds)} after the last request"
                 )
             case Connected() if words is not None and words.event == "connected":
-                yield Row(at_s, Way.NOTE, _connection(fact))
+                session = f"session {fact.session}" if fact.session is not None else ""
+                yield Row(at_s, Way.NOTE, f"connection {fact.conn}", session)
             case NotSent():
                 yield Row(at_s, Way.NOTE, f"no copy left: {fact.why}")
             case Person():
@@ -123,16 +124,6 @@ class _Teller:
 def _ack(fact: Acked) -> str:
     ack = "ack: duplicate, not executed again" if fact.duplicate else "ack"
     return ack if fact.value is None else f"{ack} ({fact.value})"
-
-
-def _connection(fact: Connected) -> str:
-    known = (("session", fact.session), ("boot", fact.boot))
-    return ", ".join(
-        [
-            f"connection {fact.conn} is open",
-            *(f"{name} {number}" for name, number in known if number is not None),
-        ]
-    )
 
 
 def _seconds(seconds: float) -> str:

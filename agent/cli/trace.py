@@ -4,7 +4,6 @@ It is drawn from the journal, which is the truth; the log may have lost lines. N
 """
 
 import shutil
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,7 +76,7 @@ def _put_text(entry: "Entry", picture: "Picture") -> None:
     )
     output.put("")
     width = shutil.get_terminal_size().columns if output.on_terminal() else WIDTH
-    for line in as_text(picture, width, LINES if _carries(LINES_USED) else ASCII):
+    for line in as_text(picture, width, LINES if output.can_show(LINES_USED) else ASCII):
         output.put(line)
     if any(row.way is Way.SILENCE for row in picture.rows):
         output.put(
@@ -102,12 +101,3 @@ def _whose(holder: "Holder | None") -> str:
     from agent.cli.wording import CUT_OFF
 
     return CUT_OFF if holder is None else f"under way, {holder} has the device"
-
-
-def _carries(characters: str) -> bool:
-    """Whether stdout's encoding has all the characters."""
-    try:
-        characters.encode(getattr(sys.stdout, "encoding", None) or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True

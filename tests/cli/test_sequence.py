@@ -78,8 +78,8 @@ def _told(
         (Deferred("in_progress", 2.0), "answer", "is still at it (2.0 s)", ""),
         (BadSession("cmd", 3), "answer", "the device does not know the session any more (said to CMD)", ""),
         (Booted(1), "answer", "the device announced a start", ""),
-        (Connected(2), "note", "connection 2 is open", ""),
-        (Connected(2, 7, 65537), "note", "connection 2 is open, session 65537, boot 7", ""),
+        (Connected(2), "note", "connection 2", ""),
+        (Connected(2, 7, 65537), "note", "connection 2", "session 65537"),
         (NotSent(Cause.UNREACHABLE, "refused"), "note", "no copy left: refused", ""),
         (Waited(5.0), "note", "waited 5.0 s", ""),
         (

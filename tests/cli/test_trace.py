@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent.cli.trace import _carries
+from agent.cli import output
 from logs.picture import Way
 from tests.cli.bench import Bench
 
@@ -142,14 +142,14 @@ def test_an_output_that_lacks_the_lines(
 ) -> None:
     """Plain characters draw the picture where stdout's encoding has no lines."""
     monkeypatch.setattr(sys, "stdout", _Output(encoding))
-    assert _carries("─►…") is carries
+    assert output.can_show("─►…") is carries
 
 
 def test_plain_characters_on_a_plain_output(
     bench: Bench, retried: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole picture is ASCII where it has to be."""
-    monkeypatch.setattr("agent.cli.trace._carries", lambda _: False)
+    monkeypatch.setattr("agent.cli.output.can_show", lambda _: False)
     out = bench.type("trace", retried["op"]).out
     assert out.isascii()
     assert "... 0.2" in out
