@@ -26,7 +26,7 @@ from agent.evidence import (
     Why,
 )
 from agent.journal import Case, Journal
-from agent.narrate import Narrator
+from agent.narrate import WORTH_TELLING_S, Narrator
 from agent.operation import Cause, Outcome, Result, Terms
 from agent.policy import next_step
 from agent.reckoning import BOOT, reckon
@@ -169,7 +169,7 @@ class _Walk:
     async def _connect(self, step: Connect) -> None:
         if step.quiesce_s > 0:
             self._station.close()
-            await self._clock.sleep(self._still_to_wait(step.quiesce_s))
+            await self._keep_quiet(step.quiesce_s)
             self.keep(step, Waited(step.quiesce_s))
         conn = 1 + max((fact.conn for fact in self._case.facts if isinstance(fact, Connected)), default=0)
         fact = await self._station.connect(step.session, conn)
@@ -180,9 +180,15 @@ class _Walk:
         self.keep(step if step.quiesce_s <= 0 else None, fact)
 
     async def _drain(self, step: Drain) -> None:
-        await self._clock.sleep(self._still_to_wait(step.quiet_s))
+        await self._keep_quiet(step.quiet_s)
         conn = reckon(self._case.facts).conn or 0
         self.keep(step, Drained(conn, step.quiet_s, self._station.alive()))
+
+    async def _keep_quiet(self, quiet_s: float) -> None:
+        wait_s = self._still_to_wait(quiet_s)
+        if wait_s >= WORTH_TELLING_S:
+            self._x.tell(self._narrator.waiting(wait_s, self._clock.stamp()))
+        await self._clock.sleep(wait_s)
 
     def _still_to_wait(self, quiet_s: float) -> float:
         """The rest of the quiet time since the last request; all of it where this process has sent no copy."""

@@ -6,7 +6,8 @@ append-only but for its outcome. Every write shows the lease.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,13 +153,13 @@ class Journal:
 
     def load(self, operation: Operation) -> Case:
         """An operation with its evidence, to go on with it. Raises StoreError."""
-        rows = self._db.read("SELECT kind, fields FROM evidence WHERE op = ? ORDER BY n", (operation.op,))
-        return Case(operation, [fact_of(kind, json.loads(fields)) for kind, fields in rows], begun=True)
+        return Case(operation, [fact for _, fact, _ in self.story(operation.op)], begun=True)
 
     def story(self, op: str) -> list[tuple[str | None, Evidence, str]]:
         """The evidence with the step that led to each fact and its time, oldest first. Raises StoreError."""
         rows = self._db.read("SELECT step, kind, fields, utc FROM evidence WHERE op = ? ORDER BY n", (op,))
-        return [(step, fact_of(kind, json.loads(fields)), utc) for step, kind, fields, utc in rows]
+        with self._making_sense_of(op):
+            return [(step, fact_of(kind, json.loads(fields)), utc) for step, kind, fields, utc in rows]
 
     def unsettled(self, device: int) -> list[Entry]:
         """What is open or in doubt on a device, oldest first. Raises StoreError."""
@@ -191,8 +192,23 @@ class Journal:
         exact = self._entries("op = ?", (op,))
         return exact or self._entries("substr(op, 1, ?) = ? ORDER BY op LIMIT 5", (len(op), op.upper()))
 
+    @contextmanager
+    def _making_sense_of(self, op: str) -> Iterator[None]:
+        """Rows that mean nothing are a damaged store: SQLite keeps no checksum of what it stores. Raises StoreError."""
+        try:
+            yield
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            what = f"operation {op} makes no sense ({type(problem).__name__}: {problem})"
+            raise StoreError(
+                f"the journal {self._db.place} is damaged: {what}. Restore a backup"
+            ) from problem
+
     def _entries(self, where: str, params: Sequence[Any]) -> list[Entry]:
-        return [_entry(row) for row in self._db.read(_SELECT + where, params)]
+        entries = []
+        for row in self._db.read(_SELECT + where, params):
+            with self._making_sense_of(row[0]):
+                entries.append(_entry(row))
+        return entries
 
 
 def _begin(cursor: Cursor, o: Operation, lease: Lease, utc: str) -> None:

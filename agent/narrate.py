@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 IGNORED_MAX = 100
 """Frames that answer nothing are logged up to this many each time a device is held: a flood must fill no disk."""
+WORTH_TELLING_S = 0.1
+"""A shorter wait is not told: nobody notices it."""
 
 _STATUS_WORDS = {0: "applied", 1: "refused", 2: "refused", 3: "refused", 4: "the device itself does not know"}
 
@@ -49,6 +51,7 @@ class Narrator:
         self._agent = agent
         self._last: Sent | None = None
         self._settled = False
+        self._asked_again = False
         self._boot: int | None = None
 
     def fact(self, fact: Evidence, ts: str, elapsed_s: float | None = None) -> Event | None:
@@ -71,6 +74,10 @@ class Narrator:
             case Outcome.APPLIED, Proof.VERIFIED:
                 text = f"{result.expected} = expected, not re-sent"
                 return self._event(ts, "INFO", "verify", text=text, elapsed_s=result.elapsed_s)
+            case Outcome.NOT_APPLIED, Proof.VERIFIED:
+                return self._event(ts, "INFO", "verify", text=f"{result.before} = as before, not applied")
+            case _, Proof.PERSON if self._asked_again:
+                return self._event(ts, "INFO", "note", text="nothing new was learnt; it stays as decided")
             case _, Proof.SETTLED if not self._settled:
                 words = {Outcome.APPLIED: "applied", Outcome.REFUSED: "refused"}
                 text = words.get(result.outcome, "never ran")
@@ -124,10 +131,17 @@ class Narrator:
             case GiveUp(why=why):
                 return "WARN", "note", f"no further copies: {why}"
             case TakenUp(resend=resend):
+                self._asked_again = True
                 return "INFO", "note", "taken up again" if resend else "taken up again to learn its fate"
             case Person(applied=applied, who=who, reason=reason):
                 return "INFO", "resolved", f"{who}: {'applied' if applied else 'not applied'} ({reason})"
         return None
+
+    def waiting(self, seconds: float, ts: str) -> Event:
+        """The event of a wait until the path is quiet."""
+        return self._event(
+            ts, "INFO", "waiting", text=f"{seconds:.1f} s: an earlier copy may still arrive until then"
+        )
 
     def _event(
         self,

@@ -140,6 +140,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 _reading(v, fact)
             case Deferred():
                 v.deferred_s += fact.waited_s
+                v.hello_is_news = True
                 v.owes_copy = True
                 v.settle_held = v.settle_held or fact.to == "nop"
             case BadSession():
@@ -152,7 +153,9 @@ def reckon(facts: Iterable[Evidence]) -> View:
                 v.settle_lost_here = True
                 v.hello_is_news = True
             case Booted():
-                v.booted = v.booted or bool(v.baselines or v.copies)
+                v.booted = (
+                    v.booted or bool(v.copies) or any(each is not None for each in v.baselines.values())
+                )
             case Waited():
                 v.waited_s += fact.seconds
                 v.waits += 1

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from agent.clock import Clock, moment, stamp
 from agent.evidence import Record
 from agent.processes import Holder, is_gone
-from agent.store.database import Cursor, Database, Refused
+from agent.store.database import Cursor, Database, Refused, StoreError
 from logs.text import escape
 
 LEASE_S = 15.0
@@ -82,7 +82,12 @@ class Registry:
         self._me = holder
         self._me_text = holder.to_json()
         self._clock = clock
-        self.agent_id = int(database.read("SELECT value FROM meta WHERE name = 'agent'")[0][0])
+        named = database.read("SELECT value FROM meta WHERE name = 'agent'")
+        if not named or not str(named[0][0]).isdigit():
+            raise StoreError(
+                f"the journal {database.place} is damaged: it does not know its own number. Restore a backup"
+            )
+        self.agent_id = int(named[0][0])
 
     def lookup(self, url: str, unit: int, serial: str | None) -> int | None:
         """The device that is known at this address, or by this serial; None where neither was met before."""

@@ -32,7 +32,7 @@ class Trail:
 ENDINGS: Final[Mapping[EventName, str]] = {
     "duplicate_ack": "answered as duplicate by the device",
     "ack": "acknowledged",
-    "verify": "found applied by reading back",
+    "verify": "told by reading back",
     "settled": "settled by the number",
     "refused": "refused",
     "resolved": "resolved by a person",

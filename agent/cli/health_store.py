@@ -16,7 +16,7 @@ from agent.processes import Holder, this_process
 from agent.registry import Registry
 from agent.store.database import StoreError
 from agent.store.schema import VERSION
-from agent.store.sqlite import FILE_NAME, SqliteDatabase, insist_on_its_past
+from agent.store.sqlite import FILE_NAME, SqliteDatabase, ends_too_early, forgotten, knows_anything
 
 _UNREADABLE = (sqlite3.Error, StoreError, OSError, KeyError, TypeError, ValueError)
 """What reading a journal may meet: a file that is none, or operations that this version cannot make sense of."""
@@ -25,10 +25,9 @@ _UNREADABLE = (sqlite3.Error, StoreError, OSError, KeyError, TypeError, ValueErr
 def store(folder: Path) -> list[Finding]:
     """The findings about the store in a folder: the journal, and where it can be read, leases and doubts."""
     path = folder / FILE_NAME
-    try:
-        insist_on_its_past(folder)
-    except StoreError as problem:
-        return [Finding("journal", State.FAIL, str(problem))]
+    problem = forgotten(folder)
+    if problem is not None and (not path.exists() or path.stat().st_size == 0):
+        return [Finding("journal", State.FAIL, problem)]
     if not path.exists():
         return [Finding("journal", State.OK, f"no store yet: {path}")]
     if not path.is_file():
@@ -57,6 +56,11 @@ def _looked_into(connection: sqlite3.Connection, path: Path) -> Iterator[Finding
     if version > VERSION:
         says = f"{path} was written by a newer ackonce (schema {version}, this one knows {VERSION})"
         yield Finding("journal", State.FAIL, says, "Use that version here too")
+        return
+    empty = version == 0 or (version == VERSION and not knows_anything(connection))
+    problem = (forgotten(path.parent) if empty else None) or ends_too_early(path)
+    if problem is not None:
+        yield Finding("journal", State.FAIL, problem)
         return
     damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if damage != "ok":

@@ -4,6 +4,7 @@ Each command ends with a documented exit code. Whatever nobody expected becomes 
 traceback at the user.
 """
 
+import errno
 import importlib
 import io
 import sys
@@ -113,6 +114,8 @@ def run(argv: Sequence[str]) -> int:
     except (BrokenPipeError, SystemExit):  # typer turns a reader that has gone into SystemExit
         output.forget_stdout()
         code = Exit.OK
+    except OSError as problem:
+        code = _no_such_name(problem, words)
     except Exception as bug:  # noqa: BLE001 - the outermost edge
         code = _report(bug, words)
     return int(code) if isinstance(code, int) else 0
@@ -130,6 +133,14 @@ def _insist_on_text(words: Sequence[str]) -> None:
 def _wrong_input(problem: UsageProblem | FileProblems, words: Sequence[str]) -> Exit:
     _say_unsent(words, str(problem))
     return Exit.USAGE if isinstance(problem, UsageProblem) else Exit.FILE
+
+
+def _no_such_name(problem: OSError, words: Sequence[str]) -> Exit:
+    """A name that no file can have was typed; every other error of the system that gets here is a bug."""
+    if problem.errno != errno.ENAMETOOLONG:
+        return _report(problem, words)
+    _say_unsent(words, f"no file can have this name: {problem.filename}")
+    return Exit.USAGE
 
 
 def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from agent.evidence import Sent
 from agent.links.link import Unreachable
+from agent.narrate import WORTH_TELLING_S
 from agent.registry import Lease
 from agent.station import Means
 
@@ -17,8 +18,6 @@ WAIT_MAX_S = 600.0
 """A clock that was set back makes nobody wait for longer."""
 SLICE_S = 0.25
 """Waits are cut into such pieces, so that Ctrl-C is heard."""
-WORTH_TELLING_S = 0.1
-"""A shorter wait is not told: nobody notices it."""
 
 
 @dataclass(slots=True)

@@ -236,7 +236,13 @@ class LsqStation:
                 busy_s, tries = busy_s + outcome.waited_s, 0
                 continue
             if isinstance(outcome, Lost):
-                break
+                try:
+                    hello = await self.reach()
+                    self.check_identity(hello)
+                except NO_WAY as problem:
+                    self.close()
+                    return not_sent(problem)
+                continue
             if not isinstance(outcome, Answer) or not isinstance(outcome.reply, OpenReply):
                 continue
             opened = outcome.reply

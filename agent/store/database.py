@@ -40,7 +40,9 @@ class Cursor(Protocol):
 
 
 class Database(Protocol):
-    """A durable store with atomic writes."""
+    """A durable store with atomic writes. `place` is where it is, for messages."""
+
+    place: str
 
     def read(self, sql: str, params: Sequence[Any] = ()) -> list[Row]:
         """All rows of a query. Raises StoreError."""

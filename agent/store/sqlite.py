@@ -20,8 +20,15 @@ from logs.place import LOG_FILE
 
 T = TypeVar("T")
 FILE_NAME = "journal.db"
+LOG_LOOK_BYTES = 256 * 1024
+"""How far into a log is looked for the record of a copy."""
 BUSY_S = 5.0
 """How long to wait for another process's write."""
+_TROUBLE = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the second where the text of its message, or of a row, is damaged."""
+_RESTORE = (
+    ". Put it aside and restore a backup; commands that were in doubt are then known only to that backup"
+)
 
 
 class SqliteDatabase:
@@ -29,7 +36,7 @@ class SqliteDatabase:
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._db = connection
-        self._path = path
+        self.place = str(path)
         self._waiting: list[tuple[Callable[[Cursor], Any], asyncio.Future[Any]]] = []
         self.flushes = 0
 
@@ -37,7 +44,7 @@ class SqliteDatabase:
         """All rows of a query. Raises StoreError."""
         try:
             return self._db.execute(sql, params).fetchall()
-        except sqlite3.Error as problem:
+        except _TROUBLE as problem:
             raise self._error("read", problem) from problem
 
     def commit_now(self, write: Callable[[Cursor], T]) -> T:
@@ -100,7 +107,7 @@ class SqliteDatabase:
                     outcomes.append(refusal)
                 cursor.execute("RELEASE one_write")
             self._db.execute("COMMIT")
-        except sqlite3.Error as problem:
+        except _TROUBLE as problem:
             self._roll_back()
             raise self._error("written", problem) from problem
         except BaseException:
@@ -114,56 +121,89 @@ class SqliteDatabase:
         with suppress(sqlite3.Error):
             self._db.execute("ROLLBACK")
 
-    def _error(self, what: str, problem: sqlite3.Error) -> StoreError:
-        return StoreError(f"the journal {self._path} cannot be {what}: {problem}")
+    def _error(self, what: str, problem: Exception) -> StoreError:
+        return StoreError(f"the journal {self.place} cannot be {what}: {problem}")
 
 
 def open_database(home: Path) -> SqliteDatabase:
     """Open the store in `home`, made or migrated as needed. Raises StoreError."""
     path = home / FILE_NAME
-    insist_on_its_past(home)
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
         connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=True)
-    except (OSError, sqlite3.Error) as problem:
-        raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem
+    except (OSError, sqlite3.Error) as trouble:
+        raise StoreError(f"the journal {path} cannot be opened: {trouble}") from trouble
     try:
+        _insist_on_a_whole_file(path)
         connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
         if not _is_current(connection, path):
             with _alone(home):
                 _migrate(connection, path)
-    except sqlite3.DatabaseError as problem:
+        elif not knows_anything(connection):
+            _insist_on_no_past(home)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as trouble:
         connection.close()
-        hint = ""
-        if "not a database" in str(problem) or "malformed" in str(problem):
-            hint = ". Put it aside and restore a backup; commands that were in doubt are then known only to that backup"
-        raise StoreError(f"the journal {path} cannot be opened: {problem}{hint}") from problem
-    except OSError as problem:
+        garbled = isinstance(trouble, UnicodeDecodeError)
+        damaged = garbled or "not a database" in str(trouble) or "malformed" in str(trouble)
+        why = "its schema is no text" if garbled else trouble
+        hint = _RESTORE if damaged else ""
+        raise StoreError(f"the journal {path} cannot be opened: {why}{hint}") from trouble
+    except OSError as trouble:
         connection.close()
-        raise StoreError(f"the journal {path} cannot be made durable: {problem}") from problem
+        raise StoreError(f"the journal {path} cannot be made durable: {trouble}") from trouble
     except StoreError:
         connection.close()
         raise
     return SqliteDatabase(connection, path)
 
 
-def insist_on_its_past(home: Path) -> None:
-    """A journal that is gone or empty, beside a log of what was sent, is no new one: its keys and doubts are missing.
+def forgotten(home: Path) -> str | None:
+    """What is wrong with a journal that knows nothing beside a log of what was sent: keys and doubts are missing."""
+    log = home / LOG_FILE
+    if not log.is_file():
+        return None
+    with log.open("rb") as file:
+        if b'"sent"' not in file.read(LOG_LOOK_BYTES):
+            return None
+    return (
+        f"the journal {home / FILE_NAME} is empty or gone, and {log} shows that commands were sent from here. "
+        "Restore a backup (with its -wal file); or, to begin anew without its keys and doubts, move the log away too"
+    )
 
-    Raises StoreError.
+
+def knows_anything(connection: sqlite3.Connection) -> bool:
+    """Whether any operation stands in a journal of the current schema."""
+    return connection.execute("SELECT 1 FROM operation LIMIT 1").fetchone() is not None
+
+
+def _insist_on_no_past(home: Path) -> None:
+    problem = forgotten(home)
+    if problem is not None:
+        raise StoreError(problem)
+
+
+def ends_too_early(path: Path) -> str | None:
+    """What is wrong with a file that is shorter than its header says: SQLite would read the missing rows as empty.
+
+    Only where no -wal file may hold the rest (SQLite file format 1.3).
     """
-    path, log = home / FILE_NAME, home / LOG_FILE
-    try:
-        lost = (not path.exists() or path.stat().st_size == 0) and log.is_file() and log.stat().st_size > 0
-    except OSError as problem:
-        raise StoreError(f"the journal {path} cannot be opened: {problem}") from problem
-    if lost:
-        raise StoreError(
-            f"the journal {path} is empty or gone, and {log} shows that commands were sent from here. "
-            f"Restore a backup; or, to begin anew without its keys and doubts, move the log away too"
-        )
+    if not path.is_file() or path.with_name(path.name + "-wal").exists():
+        return None
+    with path.open("rb") as file:
+        header = file.read(100)
+    if len(header) < 100 or header[24:28] != header[92:96]:
+        return None
+    page = int.from_bytes(header[16:18], "big")
+    size = (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
+    return f"the journal {path} ends too early" if path.stat().st_size < size else None
+
+
+def _insist_on_a_whole_file(path: Path) -> None:
+    problem = ends_too_early(path)
+    if problem is not None:
+        raise StoreError(problem + _RESTORE)
 
 
 def _is_current(connection: sqlite3.Connection, path: Path) -> bool:
@@ -196,6 +236,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     if _is_current(connection, path):
         return  # another process was first
     version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version == 0:
+        _insist_on_no_past(path.parent)
     connection.execute("BEGIN IMMEDIATE")
     try:
         for migration in MIGRATIONS[version:]:
@@ -207,6 +249,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         )
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
+        # So that a file without its -wal never looks like one that was never used.
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except sqlite3.Error:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")

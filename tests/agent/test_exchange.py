@@ -243,7 +243,7 @@ def test_a_lost_link_ends_the_wait_and_all_that_follow() -> None:
         asyncio.get_running_loop().call_later(0.5, line.far.cut, "cable")
         assert await line.ask() == (Lost("cable"), 0.5)
         assert line.codec.abandoned == 1
-        assert await line.ask() == (Lost("cable"), 0.0)
+        assert await line.ask() == (Lost("cable", left=False), 0.0)
         assert len(line.far.frames) == 1
 
     virtual(scenario)
@@ -257,7 +257,7 @@ def test_a_link_that_breaks_in_the_write() -> None:
         line.exchange._link.close()
         assert await line.ask() == (Lost("the connection is closed"), 0.0)
         line.exchange.close()
-        assert await line.ask() == (Lost("we closed the connection"), 0.0)
+        assert await line.ask() == (Lost("we closed the connection", left=False), 0.0)
         assert line.far.closed
 
     virtual(scenario)

@@ -1,0 +1,1 @@
+"""Stories about what goes wrong, as people would tell them, each played and compared to the letter."""
