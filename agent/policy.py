@@ -40,7 +40,11 @@ def next_step(terms: Terms, facts: Sequence[Evidence]) -> Step:
     Returns:
         A step to perform, or `Finish`. After `Finish` only facts that settle a doubt change the word.
     """
-    v = reckon(facts)
+    return decide(terms, reckon(facts))
+
+
+def decide(terms: Terms, v: View) -> Step:
+    """As `next_step`, where the facts have been reckoned already."""
     if v.person is not None:
         return _after_a_person(terms, v, v.person)
     if not v.copies:

@@ -57,8 +57,12 @@ Facts = Sequence[Evidence]
 class Brain:
     """The code under test; mutants bring their own."""
 
-    next_step: Callable[[Terms, Facts], Step] = policy.next_step
+    decide: Callable[[Terms, View], Step] = policy.decide
     reckon: Callable[[Facts], View] = reckoning.reckon
+
+    def next_step(self, terms: Terms, facts: Facts) -> Step:
+        """The policy's step after these facts."""
+        return self.decide(terms, self.reckon(facts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def broken(mutant: Mutant, folder: Path) -> Iterator[Brain]:
             path.write_text(source)
             _load(package, name, path)
         loaded = sys.modules[f"{package}.policy"]
-        yield Brain(loaded.next_step, sys.modules[f"{package}.reckoning"].reckon)
+        yield Brain(loaded.decide, sys.modules[f"{package}.reckoning"].reckon)
     finally:
         for key in [package, *(f"{package}.{name}" for name in ORDER)]:
             sys.modules.pop(key, None)

@@ -51,10 +51,10 @@ class Walk:
             raise AssertionError(f"{self.setup.name}: the game never ends: {facts}")
         if key in self.depths:
             if self.check_merges:
-                step = self.brain.next_step(terms, facts)
+                step = self.brain.decide(terms, view)
                 assert _nature(step) == self.steps[key], (self.setup.name, facts)
             return self.depths[key]
-        step = self.brain.next_step(terms, facts)
+        step = self.brain.decide(terms, view)
         self.visit(Position(self.setup, facts, judge, view, step))
         self.open.add(key)
         longest = 0
