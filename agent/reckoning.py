@@ -71,7 +71,7 @@ class Number:
 class View:
     """The state of knowledge.
 
-    `unsent` counts copies without a number that did not leave after all; they are not among the `copies`.
+    `unsent` counts copies that did not leave after all; they are not among the `copies`.
     `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
     connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the
     answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no answer, `problem`
@@ -133,9 +133,7 @@ def reckon(facts: Iterable[Evidence]) -> View:
             case Unknown():
                 _unheard(v, fact)
             case Unsent():
-                v.copies.pop()
-                v.unsent += 1
-                v.conn = None
+                _unsent(v)
             case Reading():
                 _reading(v, fact)
             case Deferred():
@@ -227,6 +225,17 @@ def _unheard(v: View, fact: Unknown) -> None:
     v.owes_copy = True
     if fact.how == "lost":
         v.conn = None
+
+
+def _unsent(v: View) -> None:
+    """The copy is none; but a number whose earlier copies left stays in use, and this one counts as lost."""
+    if v.number is not None and len(v.copies) > 1:
+        _unheard(v, Unknown("lost"))
+        return
+    v.copies.pop()
+    v.unsent += 1
+    v.conn = None
+    v.number, v.numbers = None, 0
 
 
 def _drained(v: View, fact: Drained) -> None:

@@ -70,6 +70,7 @@ class Lease:
     session: Session | None
     number: int
     renewed_s: float
+    expires: datetime
     settled: bool = False
     quiet_from: datetime | None = None
 
@@ -151,6 +152,7 @@ class Registry:
         if lapsed or (before is not None and before.agent != self._me.agent):
             counter, session = counter + 1, None
         now = self._clock.utc()
+        expires_utc = now + timedelta(seconds=LEASE_S)
         cursor.execute(
             "UPDATE device SET counter = ?, session = ?, holder = ?, token = ?, held_since = ?, expires_utc = ? "
             "WHERE id = ?",
@@ -160,7 +162,7 @@ class Registry:
                 self._me_text,
                 counter,
                 stamp(now),
-                stamp(now + timedelta(seconds=LEASE_S)),
+                stamp(expires_utc),
                 device,
             ),
         )
@@ -168,7 +170,7 @@ class Registry:
         if session is not None:
             kept = Session(session, boot, last_seq, _record(opening), opened_by == self._me.instance)
         quiet_from = moment(quiet) if quiet is not None else None
-        return Lease(device, counter, kept, number, self._clock.now_s(), quiet_from=quiet_from)
+        return Lease(device, counter, kept, number, self._clock.now_s(), expires_utc, quiet_from=quiet_from)
 
     def _has_lapsed(self, holder: Holder, expires: str) -> bool:
         margin = timedelta(seconds=0 if holder.host == self._me.host else SKEW_S)
@@ -176,14 +178,18 @@ class Registry:
 
     def hold(self, cursor: Cursor, lease: Lease) -> None:
         """Inside a write: show the lease, and renew it. Raises LeaseLost."""
-        expires = stamp(self._clock.utc() + timedelta(seconds=LEASE_S))
+        expires = self._clock.utc() + timedelta(seconds=LEASE_S)
         cursor.execute(
             "UPDATE device SET expires_utc = ? WHERE id = ? AND token = ? AND holder = ? AND expires_utc IS NOT NULL",
-            (expires, lease.device, lease.token, self._me_text),
+            (stamp(expires), lease.device, lease.token, self._me_text),
         )
         if cursor.rowcount != 1:
             raise LeaseLost("another process has taken the device over")
-        lease.renewed_s = self._clock.now_s()
+        lease.renewed_s, lease.expires = self._clock.now_s(), expires
+
+    def is_fresh(self, lease: Lease) -> bool:
+        """Whether nobody can have taken the device over yet; by both clocks: timers stand still in a suspension."""
+        return self._clock.now_s() - lease.renewed_s < LEASE_S and self._clock.utc() < lease.expires
 
     async def renew(self, lease: Lease) -> None:
         """Keep the lease, if a third of its time has passed. Raises LeaseLost, StoreError."""
@@ -246,7 +252,7 @@ class Registry:
 
         taken = self._db.commit_now(write)
         lease.device, lease.token, lease.session = taken.device, taken.token, taken.session
-        lease.number, lease.renewed_s = taken.number, taken.renewed_s
+        lease.number, lease.renewed_s, lease.expires = taken.number, taken.renewed_s, taken.expires
         known = [each for each in (lease.quiet_from, taken.quiet_from) if each is not None]
         lease.quiet_from = max(known, default=None)
 

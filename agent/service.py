@@ -141,7 +141,7 @@ class Service:
             self.registry.also_at(target.url, known, target.unit)
 
     async def send_on(self, station: Station, operation: Operation) -> Report:
-        """As `send`, on a device that is held. Raises KeyClash, Held, StoreError."""
+        """As `send`, on a device that is held. Raises KeyClash, Held, LeaseLost, StoreError."""
         lease = station.lease
         if not lease.settled:
             stopped = await self._settle_first(station, operation)

@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from agent.dialects.unnumbered import UnnumberedStation
-from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown
+from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown, Unsent
 from agent.journal import Intent
 from agent.links.link import Unreachable
 from agent.registry import Lease
@@ -110,6 +110,10 @@ class ExecStation(UnnumberedStation):
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Run the program once for a copy and report what became of it."""
+        still = self._stood_still()
+        if still is not None:
+            self._answered()
+            return Unsent(still)
         ended = await self._run(intent.sent.text, silence_s)
         if ended.status == 0:
             self._answered()

@@ -184,6 +184,10 @@ class LineStation(UnnumberedStation):
         if identity is None:
             return Identity(model=self._profile.model)
         answer = await self.read(identity.read)
+        if answer.problem is not None and self._debts.stream is not None:
+            answer = await self.read(
+                identity.read
+            )  # it may have refused the half of a line that a killed process wrote
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:
@@ -297,6 +301,9 @@ class LineStation(UnnumberedStation):
         if self._unasked():
             self.close()
             return Lost("answers come that nobody asked for, so none could be believed", left=False)
+        still = self._stood_still() if isinstance(warrant, Intent) else None
+        if still is not None:
+            return Lost(still, left=False)
         self._asked_here = True
         self._forget_strays()
         outcome = await self._exchange.ask(request(), warrant, silence_s)

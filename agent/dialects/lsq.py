@@ -15,7 +15,7 @@ from agent.dialects.lsq_facts import (
     meaning_of,
     record_of,
 )
-from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown
+from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown, Unsent
 from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
 from agent.journal import Intent
 from agent.links.link import Unreachable
@@ -28,7 +28,7 @@ from agent.steps import Session as Wanted
 from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
 from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
-from protocol.native.requester import Requester
+from protocol.native.requester import Answered, Ignored, Requester, Waiting
 
 HELLO_TRIES = 2
 REACH_TRIES = 3
@@ -65,6 +65,7 @@ class LsqStation:
         self._patience = patience
         self._requester = Requester(expected.unit)
         self._exchange: Exchange | None = None
+        self._asked: Sent | None = None
         self._stays_open = stays_open
         self._ids = 0
 
@@ -152,7 +153,7 @@ class LsqStation:
             self._requester,
             self._means.deadlines,
             classify,
-            self._means.told.ignored,
+            self._ignored,
             self._means.trace,
             busy_max_s=self._patience.busy_max_s,
         )
@@ -295,16 +296,24 @@ class LsqStation:
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
-        sent = intent.sent
+        self._asked = sent = intent.sent
         if self._exchange is None or sent.session is None:
-            return Unknown("lost")
+            return self._not_left(sent, "there is no connection")
         request = self._requester.command(sent.session, sent.seq, sent.attempt, sent.text)
         outcome = await self._exchange.ask(request, intent, silence_s)
         if isinstance(outcome, Answer) and isinstance(outcome.reply, CommandReply):
             return meaning_of(outcome.reply, sent.digest)
         if isinstance(outcome, Held):
             return Deferred(outcome.how, outcome.waited_s)
+        if isinstance(outcome, Lost) and not outcome.left:
+            return self._not_left(sent, outcome.why)
         return Unknown("lost" if isinstance(outcome, Lost) else "silence")
+
+    def _not_left(self, sent: Sent, why: str) -> Unsent:
+        """The first copy gives its number back: a gap would end the session (WIRE.md 4.1)."""
+        if sent.attempt == 1:
+            self.put_back(sent)
+        return Unsent(why)
 
     async def settle(self, step: Settle) -> Evidence:
         """Spend the command's own number on a NOP (WIRE.md 4.5)."""
@@ -350,6 +359,17 @@ class LsqStation:
         if self._exchange is not None:
             self._exchange.close()
             self._exchange = None
+
+    def _ignored(self, event: Answered | Waiting | Ignored) -> None:
+        """Tell the log what was credited to nothing; an answer may come in the very turn in which its wait ended."""
+        told = self._means.told
+        match event:
+            case Ignored():
+                told.ignored(event)
+            case Answered(reply=CommandReply(attempt=attempt)) if self._asked is not None:
+                told.late(self._asked.seq, attempt)
+            case _:
+                told.note(f"too late: {event}")
 
     # --- parts --------------------------------------------------------------------------------------------------------
 

@@ -91,6 +91,12 @@ class UnnumberedStation:
         self.lease.number -= sent.attempt == 1
         self._answered()
 
+    def _stood_still(self) -> str | None:
+        """Why nothing may be written any more: equipment without numbers cannot tell us from whoever took it over."""
+        if self._lease is None or self._means.registry.is_fresh(self._lease):
+            return None
+        return "this process stood still for longer than its lease, so another one may have the device"
+
     def _answered(self) -> None:
         """The last drawn copy is under way no more, and nothing will come back. Raises StoreError."""
         self._debts.copy_answered(self.lease, self._before)

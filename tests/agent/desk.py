@@ -13,13 +13,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from agent.clock import Clock
+from agent.evidence import Sent
+from agent.journal import Case, Intent
 from agent.links.link import Link, LinkLost, Receiver, Unreachable
 from agent.operation import Operation
 from agent.order import terms_for
 from agent.processes import Holder
+from agent.registry import Lease
 from agent.service import Report, Service
 from agent.settings import Settings
 from agent.stations import Target
+from agent.steps import Step
 from devices.catalog import Policy, choose, resolve
 from devices.loader import load
 from devices.profile import Profile
@@ -171,6 +175,19 @@ def machine(faults: str = "", *, tier: int = 1, serial: str = "SIM-1", **how: An
 def change_faults(device: SimulatedDevice, faults: str) -> None:
     """From now on these faults, counted anew."""
     device._plan = parse(faults)
+
+
+def before_the_write(desk: Desk, happen: Callable[[], object]) -> None:
+    """Let something happen once, between the intent of the first copy and its write."""
+    intend = desk.service.journal.intend
+
+    async def intending(case: Case, lease: Lease, step: Step, sent: Sent) -> Intent:
+        intent = await intend(case, lease, step, sent)
+        desk.service.journal.intend = intend  # type: ignore[method-assign]
+        happen()
+        return intent
+
+    desk.service.journal.intend = intending  # type: ignore[method-assign]
 
 
 def at_a_desk(

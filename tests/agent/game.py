@@ -86,8 +86,13 @@ class Setup:
 
 def left(facts: Facts) -> list[Sent]:
     """The copies that left."""
-    pairs = zip(facts, [*facts[1:], None], strict=True)
-    return [fact for fact, then in pairs if isinstance(fact, Sent) and not isinstance(then, Unsent)]
+    copies: list[Sent] = []
+    for fact in facts:
+        if isinstance(fact, Sent):
+            copies.append(fact)
+        elif isinstance(fact, Unsent) and (copies[-1].session is None or len(copies) == 1):
+            copies.pop()  # a number whose earlier copies left stays in use
+    return copies
 
 
 def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
@@ -171,8 +176,7 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
     if setup.numbered:
         words.append(BadSession("cmd", _boot(facts)))
         words += [Spent(Owner.OURS, 4), Spent(Owner.NOP, 0), Spent(Owner.OTHER)]
-    if not setup.numbered:
-        words.append(Unsent("the device closed the connection"))
+    words.append(Unsent("the device closed the connection"))
     words.append(Deferred("in_progress", setup.terms.busy_max_s))
     yield from ((sent, word) for word in words)
 
@@ -216,4 +220,4 @@ def _boot(facts: Facts) -> int:
 
 
 def _last_copy(facts: Facts) -> Sent | None:
-    return next((fact for fact in reversed(facts) if isinstance(fact, Sent)), None)
+    return next(reversed(left(facts)), None)

@@ -114,7 +114,9 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
         case Unknown() | Deferred():
             return replace(j, behind=False, owed_copy=True)
         case Unsent():
-            return replace(j, behind=False, copies=j.copies - 1)
+            if j.fates and j.copies > 1:
+                return replace(j, behind=False, owed_copy=True)
+            return replace(j, behind=False, copies=j.copies - 1, fates=())
         case Reading():
             return _reading(terms, j, fact)
         case Booted():

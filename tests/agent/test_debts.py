@@ -11,11 +11,14 @@ import pytest
 
 from agent.clock import Clock
 from agent.evidence import Sent
-from agent.registry import Registry
+from agent.operation import Outcome
+from agent.registry import LEASE_S, Registry
 from agent.steps import Send
 from agent.store.database import StoreError
 from agent.store.schema import MIGRATIONS
 from agent.store.sqlite import SqliteDatabase, open_database
+from tests.agent.desk import before_the_write
+from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
 from tests.agent.store_desk import case, desk, virtual, wall
 
 STREAM = "serial:/dev/ttyUSB0"
@@ -171,3 +174,27 @@ def test_a_store_of_the_first_version_is_migrated(tmp_path: Path, monkeypatch: p
         assert now.registry.owed_s(STREAM) == 0.0
 
     virtual(scenario)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_process_that_stood_still(tmp_path: Path, carrier: str) -> None:
+    """Longer than its lease between intent and write, it writes nothing: another one may have settled the command."""
+
+    async def play(bench: Bench) -> None:
+        copies: list[int] = []
+
+        def stand_still() -> None:
+            [station] = stations
+            station.lease.renewed_s -= LEASE_S
+            copies.append(len(bench.device.copies))
+
+        before_the_write(bench.desk, stand_still)
+        with bench.desk.service.hold(bench.desk.target()) as station:
+            stations = [station]
+            result = (
+                await bench.desk.service.send_on(station, bench.desk.operation("BEEP", attempts=1))
+            ).result
+        assert (result.outcome, copies, len(bench.device.copies)) == (Outcome.NOT_SENT, [0], 0)
+        assert any("did not leave: this process stood still" in line for line in bench.desk.lines())
+
+    at_a_bench(tmp_path, play, carrier=carrier)

@@ -7,7 +7,7 @@ import pytest
 
 from agent.operation import Outcome, Proof
 from simulator.device import SimulatedDevice
-from tests.agent.desk import Desk, at_a_desk
+from tests.agent.desk import Desk, at_a_desk, before_the_write
 
 ADJUST = "ADJUST offset +5"
 ACK, DUPLICATE, SETTLED = Proof.ACK, Proof.DUPLICATE_ACK, Proof.SETTLED
@@ -108,3 +108,18 @@ def test_word_and_ledger(row: Row, tmp_path: Path) -> None:
         assert report.result.attempts >= len(device.copies) - ("duplicate_request" in row.faults)
 
     at_a_desk(tmp_path, play, row.faults, tier=row.tier)
+
+
+@pytest.mark.parametrize("tier", [0, 1, 2])
+def test_a_connection_that_ends_just_before_the_copy(tmp_path: Path, tier: int) -> None:
+    """A copy that could not be written is none: its number is used for the next one, and nothing is in doubt."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        before_the_write(desk, device.hang_up)
+        report = await desk.send("ADJUST offset +5")
+        assert (report.result.outcome, report.result.attempts) == (Outcome.APPLIED, 1)
+        assert (await desk.send("BEEP")).result.outcome is Outcome.APPLIED
+        assert [(copy.text, copy.seq) for copy in device.copies] == [("ADJUST offset +5", 1), ("BEEP", 2)]
+        assert "[WARN] seq=1 attempt=1 did not leave: the device closed the connection" in desk.lines()
+
+    at_a_desk(tmp_path, play, tier=tier)

@@ -121,7 +121,7 @@ MUTANTS = [
     Mutant("the quiet connection is asked for without end", "readback",
            "quiet = _ordered(terms, v, v.conn, v.waited_s)", "quiet = bool(v.readings) and v.readings[-1].waited_s > 0",
            ("table", "get-verify durable, 1 attempts")),
-    Mutant("a copy that did not leave counts as sent", "reckoning", "                v.copies.pop()\n", "",
+    Mutant("a copy that did not leave counts as sent", "reckoning", "    v.copies.pop()\n", "",
            by_rule("a copy that did not leave is none")),
     Mutant("what does not leave is tried for ever", "policy", "    if v.unsent >= t.attempts_max", "    if v.person",
            ("table", "no-retry, 1 attempts")),
