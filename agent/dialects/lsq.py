@@ -67,7 +67,8 @@ class LsqStation:
         self._exchange: Exchange | None = None
         self._asked: Sent | None = None
         self._stays_open = stays_open
-        self._ids = 0
+        # On a stream that reopening does not cut, an answer to an earlier station's request must not fit one of ours.
+        self._ids = secrets.randbits(16)
 
     @property
     def lease(self) -> Lease:
