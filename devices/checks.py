@@ -59,6 +59,7 @@ def _head(file: ProfileFile) -> Iterator[Misfit]:
     if file.identity is not None:
         yield from bad_text(("identity", "read"), file.identity.read)
         yield from _placeholders(("identity", "expect"), file.identity.expect, frozenset({"serial"}))
+        yield from bad_pattern(("identity", "reply"), file.identity.reply, ("value",))
 
 
 def _sections(file: ProfileFile) -> Iterator[Misfit]:
@@ -154,7 +155,9 @@ def _own_readings(file: ProfileFile) -> Iterator[Misfit]:
     ack = (file.line and file.line.ack) or Line().ack
     if file.dialect != "line" or "(?P<value>" in ack:
         return
-    asked = [(("boot_read",), file.boot_read), (("identity", "read"), file.identity and file.identity.read)]
+    asked: list[tuple[Path, str | None]] = [(("boot_read",), file.boot_read)]
+    if file.identity is not None and file.identity.reply is None:
+        asked.append((("identity", "read"), file.identity.read))
     for path, text in asked:
         if text is not None:
             yield Misfit(path, "no way to find the value of the answer: line.ack has no (?P<value>...)")

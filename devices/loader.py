@@ -131,7 +131,7 @@ def _profile(file: ProfileFile, document: Document) -> model.Profile:
         model=file.model,
         firmware=file.firmware,
         opening_resets=file.opening_resets,
-        identity=model.Identity(file.identity.read, file.identity.expect) if file.identity else None,
+        identity=model.Identity(**file.identity.model_dump()) if file.identity else None,
         line=_line(file),
         sequence=model.Sequence(**dict(file.sequence)) if file.sequence else None,
         modbus=_modbus(file),

@@ -163,10 +163,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`read` asks who it is; the answer must equal `expect`, where `{serial}` comes from the inventory."""
+    """`read` asks who it is; the answer must equal `expect`, where `{serial}` comes from the inventory.
+
+    `reply`: the pattern of the answer where it is none of the acks; its group `value` is the answer.
+    """
 
     read: str
     expect: str
+    reply: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class IdentitySection(Strict):
 
     read: Text
     expect: Text
+    reply: Text | None = None
 
 
 class ModbusSection(Strict):

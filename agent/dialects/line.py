@@ -183,11 +183,10 @@ class LineStation(UnnumberedStation):
             )
         if identity is None:
             return Identity(model=self._profile.model)
-        answer = await self.read(identity.read)
+        answer = await self.read(identity.read, identity.reply)
         if answer.problem is not None and self._debts.stream is not None:
-            answer = await self.read(
-                identity.read
-            )  # it may have refused the half of a line that a killed process wrote
+            # It may have refused the half of a line that a killed process wrote.
+            answer = await self.read(identity.read, identity.reply)
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:

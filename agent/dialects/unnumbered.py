@@ -66,7 +66,7 @@ class UnnumberedStation:
         Who it is, else the first setting that can be read; None where the profile names neither.
         """
         if self._profile.identity is not None:
-            return self._profile.identity.read, None
+            return self._profile.identity.read, self._profile.identity.reply
         asked = (each for each in self._profile.settings.values() if each.read is not None)
         return next(((each.read or "", each.reply) for each in asked), None)
 

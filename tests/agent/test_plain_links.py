@@ -16,8 +16,8 @@ from devices.profile import Identity
 from simulator.conn import Conn
 from simulator.habits import Habits
 from simulator.text_device import TextDevice
-from tests.agent.line_desk import CARRIERS, Bench, at_a_bench, settled_by_hand
-from tests.agent.line_profiles import PROFILE, nameless
+from tests.agent.line_desk import CARRIERS, Bench, NamingDevice, at_a_bench, settled_by_hand
+from tests.agent.line_profiles import PROFILE, nameless, naming
 
 OFFSET, LEVEL, SET = "ADJUST offset +5", "ADJUST level +2", "SET interval 30"
 both = pytest.mark.parametrize("carrier", CARRIERS)
@@ -94,6 +94,17 @@ def test_who_answers_is_told(tmp_path: Path, carrier: str) -> None:
         assert (found.identity.serial, found.identity.tier) == ("SIM-1", None)
 
     at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@both
+def test_a_name_that_is_no_ack(tmp_path: Path, carrier: str) -> None:
+    """The answer to who it is may have a pattern of its own, which no ack matches."""
+    profile = replace(naming(), identity=Identity("GET serial", "{serial}", "^serial=(?P<value>.*)$"))
+
+    async def play(bench: Bench) -> None:
+        assert (await bench.desk.service.probe(bench.desk.target())).identity.serial == "SIM-1"
+
+    at_a_bench(tmp_path, play, profile=profile, carrier=carrier, made=NamingDevice)
 
 
 @both

@@ -35,7 +35,7 @@ NEXT = """\
 
 Next, with equipment of your own:
   ackonce init my-site            a sample project: inventory, profile, settings
-  ackonce ports                   serial ports of this machine, and who holds them
+  ackonce ports                   this machine's serial ports, and who holds them
   ackonce explain NAME COMMAND    what each loss would lead to; sends nothing
 More of this: ackonce demo -v (every attempt), --seed N, --loss PERCENT"""
 
