@@ -90,7 +90,8 @@ def _problem(document: Document, model: type[BaseModel], error: ErrorDetails) ->
     name = str(error["loc"][-1]) if error["loc"] else ""
     if error["type"] == "extra_forbidden":
         known = _keys_at(model, path[:-1])
-        return document.problem(path, f"unknown key '{name}'", _suggestion(name, known), key=True)
+        hint = _its_section(model, name) or _suggestion(name, known)
+        return document.problem(path, f"unknown key '{name}'", hint, key=True)
     if error["type"] == "missing":
         return document.problem(path, f"'{name}' is missing")
     shown = _shown(path)
@@ -122,6 +123,16 @@ def _suggestion(name: str, known: Iterable[str]) -> str | None:
     if name.endswith(")"):
         return 'Put a type with commas in quotes: "enum(a, b)"'
     return did_you_mean(name, known) or (f"Known keys: {', '.join(known)}" if known else None)
+
+
+def _its_section(model: type[BaseModel], name: str) -> str | None:
+    """Where a key belongs that stands in another section."""
+    homes = []
+    for key, info in model.model_fields.items():
+        section = _unwrapped(info.annotation)
+        if isinstance(section, type) and issubclass(section, BaseModel) and name in section.model_fields:
+            homes.append(f"'{info.alias or key}:'")
+    return f"It belongs under {' or '.join(homes)}" if homes else None
 
 
 def _quoted(value: object) -> str:

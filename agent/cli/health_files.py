@@ -103,13 +103,17 @@ def _named_ports(inventory: "Inventory") -> list[str]:
 
 
 def _permission(path: str) -> str:
-    import grp
+    from agent.links.port_trouble import group_that_may
 
     try:
-        group = grp.getgrgid(Path(path).stat().st_gid).gr_name
-    except (OSError, KeyError):
-        return f"See who may: ls -l {path}"
-    return f"sudo usermod -aG {group} $USER, then log in anew"
+        group = group_that_may(path)
+    except OSError:
+        group = None
+    return (
+        f"sudo usermod -aG {group} $USER, then log in anew"
+        if group is not None
+        else f"See who may: ls -lL {path}"
+    )
 
 
 def _broken(check: str, problems: list[FileProblem], advice: str) -> Finding:

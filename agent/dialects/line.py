@@ -37,6 +37,7 @@ from agent.retry import again_after
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
 from agent.steps import Session
 from devices.profile import Profile
+from logs.text import escape
 from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineRequester, Notice, Started, Waiting
 
 REACH_TRIES = 4
@@ -195,7 +196,13 @@ class LineStation(UnnumberedStation):
 
     async def _mute(self, query: str) -> Unreachable:
         """What to raise where a question got no answer, once the answer can no longer come."""
+        heard = self._strays[-1].line if self._strays else None
         await self._debts.wait_out()
+        if heard is not None:
+            return Unreachable(
+                f"{self._expected.url}, asked '{query}', says '{escape(heard)}', which no pattern of the profile "
+                f"{self._profile.name} takes for the answer (a prompt, another ack, another device?)"
+            )
         return Unreachable(
             f"{self._expected.url} opens but does not answer '{query}' within {self._patience.silence_s:g} s "
             "(another device, another speed, another line ending? -vv shows the bytes)"

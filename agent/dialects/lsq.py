@@ -85,7 +85,9 @@ class LsqStation:
         A clean connection on which this process has entered its session serves the next command too.
         """
         if wanted is Wanted.KEEP and self.hello is not None and self._may_stay():
-            return connected(conn, self.hello, self.lease.session, record_of(self.hello.record))
+            session = self.lease.session  # it may have been opened after a start that came after HELLO
+            boot = session.boot if session is not None else None
+            return connected(conn, self.hello, session, record_of(self.hello.record), boot=boot)
         try:
             hello = await self._hello_here() or await self.reach()
             self.check_identity(hello)

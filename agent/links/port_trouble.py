@@ -85,16 +85,26 @@ def _nothing_behind(path: str) -> str:
     return f"there is no hardware behind {escape(path)}, or it was unplugged just now. {_SEE}"
 
 
-def _not_allowed(path: str) -> str:
+def group_that_may(path: str) -> str | None:
+    """The group whose members may open a port, where there is one that a person can join. Raises OSError."""
     import grp
 
+    status = Path(path).stat()
+    if status.st_mode & _GROUP_MAY != _GROUP_MAY or status.st_gid == 0:
+        return None
+    try:
+        return grp.getgrgid(status.st_gid).gr_name
+    except KeyError:
+        return None
+
+
+def _not_allowed(path: str) -> str:
     refused = f"you have no permission to open {escape(path)}"
     try:
-        status = Path(path).stat()
-        group = grp.getgrgid(status.st_gid).gr_name
-    except (OSError, KeyError):
+        group = group_that_may(path)
+    except OSError:
         return f"{refused}. See: ls -lL {escape(path)}"
-    if status.st_mode & _GROUP_MAY != _GROUP_MAY or status.st_gid == 0:
+    if group is None:
         return f"{refused}: only its owner may. See: ls -lL {escape(path)}"
     return (
         f"{refused}: the group {group} may. Type: sudo usermod -aG {group} $USER, then log out and in again"

@@ -172,7 +172,7 @@ def test_a_port_without_permission(project: Project, tmp_path: Path, monkeypatch
     forbid(monkeypatch, port)
     named = _ports(project, port)
     assert (named["state"], named["says"]) == ("fail", f"no permission: {port}")
-    assert named["next"].startswith("sudo usermod -aG ")
+    assert named["next"] == f"See who may: ls -lL {port}"  # nobody joins the group of root, nor one that may not
     other = Port(str(port), None, None, None, None, None)
     monkeypatch.setattr("agent.links.ports.list_ports", lambda: [other])
     project.put("inventory.yaml", DEVICES)
@@ -199,6 +199,16 @@ def test_ports_that_are_there(project: Project, monkeypatch: pytest.MonkeyPatch)
     assert (found["state"], found["says"]) == ("ok", "there: /dev/null")
 
 
+def test_a_group_to_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a group may open the port, it is the one to join."""
+    port = tmp_path / "ttyUSB0"
+    port.touch()
+    status = SimpleNamespace(st_mode=0o660, st_gid=20)
+    monkeypatch.setattr("agent.links.port_trouble.Path", lambda _: SimpleNamespace(stat=lambda: status))
+    monkeypatch.setattr("grp.getgrgid", lambda _: SimpleNamespace(gr_name="dialout"))
+    assert health_files._permission(str(port)) == "sudo usermod -aG dialout $USER, then log in anew"
+
+
 def test_a_group_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the system does not name the group, the advice is to look."""
 
@@ -206,7 +216,7 @@ def test_a_group_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyError
 
     monkeypatch.setattr("grp.getgrgid", unknown)
-    assert health_files._permission("/dev/null") == "See who may: ls -l /dev/null"
+    assert health_files._permission("/dev/null") == "See who may: ls -lL /dev/null"
 
 
 def test_text_from_files_is_escaped(project: Project) -> None:
