@@ -113,7 +113,12 @@ HEAVY = (
     "idempotent durable read-back",
     "volatile, boot count",
     "cumulative get-verify",
+    "idempotent, kept",
     "told apart, settled",
+    "told apart, serial",
+    "queued, serial",
+    "settled, serial",
+    "cumulative, kept",
 )
 """Games with so many positions that intrusions would not fit into the time of a test; lighter ones show the same."""
 
