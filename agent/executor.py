@@ -27,9 +27,9 @@ from agent.evidence import (
 )
 from agent.journal import Case, Journal
 from agent.narrate import WORTH_TELLING_S, Narrator
-from agent.operation import Cause, Outcome, Result, Terms
+from agent.operation import BOOT, Cause, Outcome, Result, Terms
 from agent.policy import next_step
-from agent.reckoning import BOOT, reckon
+from agent.reckoning import reckon
 from agent.registry import LeaseLost, Registry
 from agent.station import Station
 from agent.steps import Connect, Drain, Finish, Read, Send, Settle, Step, Wait

@@ -13,6 +13,9 @@ from typing import Any
 
 from devices.kinds import Policy
 
+BOOT = "(boot)"
+"""The name under which readings of `boot_read` are kept beside those of settings."""
+
 
 class Outcome(StrEnum):
     """The word at the end (CATALOG.md 3)."""

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from agent.operation import AbsoluteForm, Numbering, Readback, Terms
+from agent.operation import BOOT, AbsoluteForm, Numbering, Readback, Terms
 from devices.calls import Call
 from devices.kinds import EffectClass, Policy
 from devices.patterns import exclude
@@ -36,7 +36,7 @@ def terms_for(
         args=dict(call.args),
         types={**{s.name: s.type for s in settings.values()}, **{a.name: a.type for a in command.args}},
         queries={s.name: s.read for s in settings.values() if s.read is not None},
-        replies={s.name: s.reply for s in settings.values() if s.reply is not None},
+        replies=_replies(profile),
         readback=back,
         form=form,
         boot_query=profile.boot_read,
@@ -49,15 +49,27 @@ def terms_for(
         busy_max_s=profile.timing.busy_max_s,
         survives_reopen=survives_reopen,
         nak_may_follow_effect=command.nak_may_follow_effect,
-        apart=back is not None and _told_apart(profile, back.setting),
+        apart=back is not None and _told_apart(profile, back),
         queued=command.ack_means == "queued",
     )
 
 
-def _told_apart(profile: Profile, setting: str) -> bool:
-    """Whether the answer to reading a setting can never be mistaken for the ack of a command, nor the reverse."""
-    reply, line = profile.setting(setting).reply, profile.line
-    return profile.dialect == "line" and reply is not None and line is not None and exclude(reply, line.ack)
+def _replies(profile: Profile) -> dict[str, str]:
+    """The patterns of answers that have one of their own, by the name of what is read."""
+    replies = {s.name: s.reply for s in profile.settings.values()} | {BOOT: profile.boot_reply}
+    return {name: reply for name, reply in replies.items() if reply is not None}
+
+
+def _told_apart(profile: Profile, back: Readback) -> bool:
+    """Whether the answers of a read-back can never be mistaken for the ack of a command, nor the reverse."""
+    line = profile.line
+    asked = [back.setting, *([BOOT] if profile.boot_read is not None and not back.durable else [])]
+    replies = _replies(profile)
+    return (
+        profile.dialect == "line"
+        and line is not None
+        and all(name in replies and exclude(replies[name], line.ack) for name in asked)
+    )
 
 
 def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | None:

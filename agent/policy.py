@@ -12,8 +12,8 @@ from decimal import Decimal
 
 from agent import readback
 from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Person, Spent, Why
-from agent.operation import Cause, Numbering, Outcome, Proof, Terms
-from agent.reckoning import BOOT, Number, View, reckon
+from agent.operation import BOOT, Cause, Numbering, Outcome, Proof, Terms
+from agent.reckoning import Number, View, reckon
 from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step
 from devices.expressions import evaluate
 from devices.kinds import Policy

@@ -20,8 +20,8 @@ from decimal import Decimal
 from enum import StrEnum
 
 from agent.evidence import Nakked, Why
-from agent.operation import Readback, Terms
-from agent.reckoning import BOOT, Look, View
+from agent.operation import BOOT, Readback, Terms
+from agent.reckoning import Look, View
 from agent.steps import Connect, Drain, Read, Session, Step, Wait
 from devices.expressions import Value, clamps, evaluate, names_of
 from devices.values import operand, same, text_of

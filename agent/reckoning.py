@@ -30,9 +30,7 @@ from agent.evidence import (
     Waited,
     Why,
 )
-
-BOOT = "(boot)"
-"""The name under which readings of `boot_read` are kept beside those of settings."""
+from agent.operation import BOOT
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def _head(file: ProfileFile) -> Iterator[Misfit]:
     if file.firmware is not None and not _FIRMWARE.fullmatch(file.firmware):
         yield Misfit(("firmware",), f"'{file.firmware}' must be limits such as >=1.2,<2")
     yield from bad_text(("boot_read",), file.boot_read)
+    yield from bad_pattern(("boot_reply",), file.boot_reply, ("value",))
     if file.identity is not None:
         yield from bad_text(("identity", "read"), file.identity.read)
         yield from _placeholders(("identity", "expect"), file.identity.expect, frozenset({"serial"}))
@@ -155,12 +156,18 @@ def _own_readings(file: ProfileFile) -> Iterator[Misfit]:
     ack = (file.line and file.line.ack) or Line().ack
     if file.dialect != "line" or "(?P<value>" in ack:
         return
-    asked: list[tuple[Path, str | None]] = [(("boot_read",), file.boot_read)]
+    asked: list[tuple[Path, str | None]] = []
+    if file.boot_reply is None:
+        asked.append((("boot_read",), file.boot_read))
     if file.identity is not None and file.identity.reply is None:
         asked.append((("identity", "read"), file.identity.read))
     for path, text in asked:
         if text is not None:
-            yield Misfit(path, "no way to find the value of the answer: line.ack has no (?P<value>...)")
+            yield Misfit(
+                path,
+                "no way to find the value of the answer: neither a 'reply' of its own nor line.ack has (?P<value>...)",
+                "Give 'identity' a reply, or beside boot_read a boot_reply, such as '^ID (?P<value>.+)$'",
+            )
 
 
 def _register_setting(setting: SettingSection, path: Path) -> Iterator[Misfit]:

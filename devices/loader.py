@@ -128,6 +128,7 @@ def _profile(file: ProfileFile, document: Document) -> model.Profile:
         settings=MappingProxyType(settings),
         timing=_timing(file.timing),
         boot_read=file.boot_read,
+        boot_reply=file.boot_reply,
         model=file.model,
         firmware=file.firmware,
         opening_resets=file.opening_resets,

@@ -233,6 +233,7 @@ class Profile:
     settings: Mapping[str, Setting] = field(default_factory=lambda: MappingProxyType({}))
     timing: Timing = Timing()
     boot_read: str | None = None
+    boot_reply: str | None = None
     model: str | None = None
     firmware: str | None = None
     opening_resets: bool = False

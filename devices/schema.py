@@ -187,6 +187,7 @@ class ProfileFile(Strict):
     settings: dict[str, SettingSection] = Field(default_factory=dict)
     timing: TimingSection = TimingSection()
     boot_read: Text | None = None
+    boot_reply: Text | None = None
     model: Text | None = None
     firmware: Text | None = None
     opening_resets: bool = False

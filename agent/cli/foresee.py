@@ -31,9 +31,9 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Cause, Numbering, Outcome, Proof, Terms
+from agent.operation import BOOT, Cause, Numbering, Outcome, Proof, Terms
 from agent.policy import next_step
-from agent.reckoning import BOOT, reckon
+from agent.reckoning import reckon
 from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.values import enum_values, normalise, plain
 

@@ -136,7 +136,10 @@ def _wrong_input(problem: UsageProblem | FileProblems, words: Sequence[str]) -> 
 
 
 def _no_such_name(problem: OSError, words: Sequence[str]) -> Exit:
-    """A name that no file can have was typed; every other error of the system that gets here is a bug."""
+    """A name that no file can have was typed, or no file can be opened any more; all else that gets here is a bug."""
+    if problem.errno in (errno.EMFILE, errno.ENFILE):
+        _say_unsent(words, f"{problem.strerror}: this process may not open more of them (ulimit -n)")
+        return Exit.NOT_SENT
     if problem.errno != errno.ENAMETOOLONG:
         return _report(problem, words)
     _say_unsent(words, f"no file can have this name: {problem.filename}")

@@ -31,8 +31,7 @@ from agent.evidence import (
     fields_of,
 )
 from agent.narrate import Narrator
-from agent.operation import Operation
-from agent.reckoning import BOOT
+from agent.operation import BOOT, Operation
 from agent.steps import Settle
 from logs.picture import Row, Way
 

@@ -132,11 +132,28 @@ def _alike(profile: Profile) -> Iterator[Remark]:
         names = ", ".join(setting.name for setting in like_ack)
         message = f"answers to the reading of {names} look like an ack: {wait}; give each its own 'reply'"
         yield Remark("warning", ("settings",), "settings", message)
+    else:
+        yield from _alike_besides(profile, line)
     own = [each for each in profile.settings.values() if each not in like_ack]
     for one, other in combinations(own, 2):
         if not exclude(one.reply or "", other.reply or ""):
             message = f"its answer and that of '{one.name}' look alike: {wait}"
             yield Remark("warning", ("settings", other.name, "reply"), other.name, message)
+
+
+def _alike_besides(profile: Profile, line: Line) -> Iterator[Remark]:
+    """Where settings are told from acks, the other questions should be so too."""
+    identity = profile.identity
+    besides = [
+        ("identity", identity.read if identity else None, identity.reply if identity else None, "give it a 'reply'"),
+        ("boot_read", profile.boot_read, profile.boot_reply, "give it a 'boot_reply'"),
+    ]  # fmt: skip
+    for key, read, reply, cure in besides:
+        if read is not None and not exclude(reply or line.ack, line.ack):
+            message = (
+                f"the answer to '{read}' looks like an ack: given twice, it could be taken for one; {cure}"
+            )
+            yield Remark("warning", (key,), key, message)
 
 
 RULES: tuple[Callable[[Profile], Iterator[Remark]], ...] = (_bounds, _overlaps, _echoes, _alike)

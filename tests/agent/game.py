@@ -34,8 +34,8 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Cause, Numbering, Terms
-from agent.reckoning import BOOT, View
+from agent.operation import BOOT, Cause, Numbering, Terms
+from agent.reckoning import View
 from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 
 BASELINE, WANTED, STRANGE = "10", "15", "99"

@@ -30,8 +30,7 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Outcome, Terms
-from agent.reckoning import BOOT
+from agent.operation import BOOT, Outcome, Terms
 from devices.kinds import Policy
 from tests.agent.game import BASELINE, DIGEST, WANTED
 

@@ -34,9 +34,8 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Cause, Numbering, Outcome, Terms
+from agent.operation import BOOT, Cause, Numbering, Outcome, Terms
 from agent.policy import next_step
-from agent.reckoning import BOOT
 from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.kinds import Policy
 from tests.agent.game import AS_OPENED, DIGEST, KEPT, OPENED

@@ -29,8 +29,7 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Cause
-from agent.reckoning import BOOT
+from agent.operation import BOOT, Cause
 from agent.steps import Connect, Drain, Read, Send, Session, Settle, Step, Wait
 from tests.agent.game import DIGEST, Setup
 

@@ -172,7 +172,9 @@ def test_a_port_without_permission(project: Project, tmp_path: Path, monkeypatch
     forbid(monkeypatch, port)
     named = _ports(project, port)
     assert (named["state"], named["says"]) == ("fail", f"no permission: {port}")
-    assert named["next"] == f"See who may: ls -lL {port}"  # nobody joins the group of root, nor one that may not
+    assert (
+        named["next"] == f"See who may: ls -lL {port}"
+    )  # nobody joins the group of root, nor one that may not
     other = Port(str(port), None, None, None, None, None)
     monkeypatch.setattr("agent.links.ports.list_ports", lambda: [other])
     project.put("inventory.yaml", DEVICES)

@@ -29,8 +29,7 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import Cause, Numbering, Operation, Terms
-from agent.reckoning import BOOT
+from agent.operation import BOOT, Cause, Numbering, Operation, Terms
 from agent.steps import Settle, step_text
 from devices.kinds import Policy
 

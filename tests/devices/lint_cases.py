@@ -9,7 +9,7 @@ dialect: line
 line: {ack: '^OK(?: (?P<value>.*))?$', nak: '^ERR', busy: '^BUSY', notice: ['^# '], boot: '^READY'}
 timing: {reply_s: 1, settle_s: 0.2, late_max_s: 5}
 boot_read: GET boots
-identity: {read: GET serial, expect: "{serial}"}
+identity: {read: GET serial, expect: "{serial}", reply: '^serial=(?P<value>.*)$'}
 settings:
   offset: {type: decimal, min: 0, max: 9, step: 0.1, read: GET offset, reply: '^o=(?P<value>.*)$'}
   total: {type: int, clamps: false, read: GET total, reply: '^t=(?P<value>.*)$', durable: true}
@@ -37,9 +37,12 @@ commands:
     send: BAUD
     confirm: {at: "?baud=9600", read: GET serial, expect: ok}
   - {name: BEEP, kind: trigger, send: BEEP}
+boot_reply: '^boots=(?P<value>.*)$'
 """
 SOURCES = 'sources: ["manual, section 4"]\n'
-IDENTITY = 'identity: {read: GET serial, expect: "{serial}"}\n'
+OWN = ", reply: '^serial=(?P<value>.*)$'"
+BOOTS_REPLY = "boot_reply: '^boots=(?P<value>.*)$'\n"
+IDENTITY = f'identity: {{read: GET serial, expect: "{{serial}}"{OWN}}}\n'
 BOOTS = "boot_read: GET boots\n"
 FORM = "absolute_form: {command: SET offset, value: before + n, equivalent: true}"
 BEEP = "  - {name: BEEP, kind: trigger, send: BEEP}\n"
@@ -52,6 +55,8 @@ CONFIRM = '    confirm: {at: "?baud=9600", read: GET serial, expect: ok}\n'
 Case = tuple[str, ...]
 
 WHOLE: list[Case] = [
+    (OWN, "", "warning identity: the answer to 'GET serial' looks like an ack"),
+    (BOOTS_REPLY, "", "warning boot_read: the answer to 'GET boots' looks like an ack"),
     (SOURCES, "", "warning sources: nobody can check its claims"),
     (IDENTITY, "", "warning identity: another device behind the same address"),
     (

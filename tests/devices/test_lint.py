@@ -122,7 +122,7 @@ def test_a_board_that_boots_when_it_is_opened(tmp_path: Path) -> None:
 
 def test_a_mode_that_a_restart_leaves_alone(tmp_path: Path) -> None:
     """A durable mode needs no `boot_read`."""
-    text = CLEAN.replace("boot_read: GET boots\n", "").replace('(AUTO, MAN)"', '(AUTO, MAN)", durable: true')
+    text = CLEAN.replace(BOOTS, "").replace('(AUTO, MAN)"', '(AUTO, MAN)", durable: true')
     assert_found(lint(loaded(tmp_path, text)), "warning boot_read: readings of offset prove nothing")
 
 

@@ -38,7 +38,7 @@ def test_three_lines_are_marked(dialect: str) -> None:
 def test_commented_keys_are_keys(tmp_path: Path, dialect: str) -> None:
     """What stands commented out can be switched on by taking the # away."""
     lines = scaffold("acme/logger", dialect).splitlines(keepends=True)
-    keys = ("busy:", "notice:", "boot:", "prompt:", "echo:", "identity:", "boot_read:")
+    keys = ("busy:", "notice:", "boot:", "prompt:", "echo:", "identity:", "boot_read:", "boot_reply:")
     switched = [line.replace("# ", "", 1) if line.lstrip(" #").startswith(keys) else line for line in lines]
     assert switched != lines
     profile = loaded(tmp_path, "".join(switched))
