@@ -6,11 +6,12 @@ once, and whatever had left is settled by the next command.
 
 import os
 import signal
+import sys
 from collections.abc import Callable
 
 import pytest
 
-from tests.cli.process_rig import ProcessRig
+from tests.cli.process_rig import ProcessRig, Running
 
 StartRig = Callable[..., ProcessRig]
 WAITING = "waiting for what is in flight"
@@ -143,3 +144,11 @@ def test_at_the_question(start_rig: StartRig) -> None:
     assert (ended.code, ended.records[0]["outcome"]) == (130, "not_sent")
     assert b"Nothing was sent." in rest
     assert rig.device.counts()["counts"] == {}
+
+
+def test_before_anything_is_loaded() -> None:
+    """Ctrl-C in the first milliseconds: 130, a sentence, and with --json its object."""
+    early = "import agent.cli.start, os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    ended = Running([sys.executable, "-c", early, "send", "--json"]).end()
+    assert (ended.code, ended.records[0]["outcome"]) == (130, "not_sent")
+    assert ended.err == "ackonce: interrupted before anything began\n"
