@@ -80,7 +80,7 @@ def lines(found: Comparison) -> Iterator[str]:
         yield from textwrap.wrap(sentence, WIDTH, subsequent_indent=" " * _GAP, break_on_hyphens=False)
     if found.picture is not None:
         yield ""
-        yield "An ack that did not come, as ackonce trace draws it; the agent only hears silence:"
+        yield "No ack, as ackonce trace draws it; the agent only hears silence:"
         yield ""
         yield from _drawn(found.picture)
 
