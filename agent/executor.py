@@ -13,6 +13,7 @@ from agent.clock import Clock
 from agent.deadlines import Deadlines
 from agent.evidence import (
     Acked,
+    Booted,
     Connected,
     Drained,
     Evidence,
@@ -215,7 +216,9 @@ class _Walk:
         if query is None:
             return Reading(step.setting, None, conn, step.why, "the profile does not say how to read it")
         asked_s = self._clock.now_s()
-        value, problem = await self._station.read(query, self._terms.replies.get(step.setting))
+        value, problem, started = await self._station.read(query, self._terms.replies.get(step.setting))
+        if started:
+            self.keep(None, Booted(conn))
         if value is None and problem is None and self._terms.survives_reopen:
             self._asked_s = asked_s  # on such a stream an unanswered read is owed too
         if value is not None and not boot:

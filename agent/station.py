@@ -62,10 +62,14 @@ class Means:
 
 
 class ReadAnswer(NamedTuple):
-    """The answer to a query: its value, or `problem`, what the device said instead. Both None: no answer came."""
+    """The answer to a query: its value, or `problem`, what the device said instead. Both None: no answer came.
+
+    `started`: the device announced a start after it had been asked and before it answered.
+    """
 
     value: str | None
     problem: str | None = None
+    started: bool = False
 
 
 class Identity(NamedTuple):

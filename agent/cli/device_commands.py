@@ -119,7 +119,7 @@ async def _get_all(
             output.say(f"ackonce: {each.device.name}: nothing was read: {problem}")
             answers, reached = [ReadAnswer(None)] * len(wanted), False
             held = isinstance(problem, PortHeld) and problem.ours
-        for setting, (raw, said) in zip(wanted, answers, strict=True):
+        for setting, (raw, said, _) in zip(wanted, answers, strict=True):
             value = None
             if raw is not None:
                 try:

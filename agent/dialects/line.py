@@ -188,6 +188,8 @@ class LineStation(UnnumberedStation):
         if answer.problem is not None and self._debts.stream is not None:
             # It may have refused the half of a line that a killed process wrote.
             answer = await self.read(identity.read, identity.reply)
+        if answer.started:
+            self._noticed = [Booted(self._conn)]
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:
@@ -276,6 +278,7 @@ class LineStation(UnnumberedStation):
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
+        started = bool(self.noticed())  # what is announced from here on comes after the answer
         if any(line != answer.line for line in await self._others(reply)):
             self._means.told.warn("two answers to one question: neither is believed")
             return ReadAnswer(None)
@@ -284,7 +287,7 @@ class LineStation(UnnumberedStation):
             return ReadAnswer(None, f"the device says '{answer.line}' to '{query}'")
         if answer.value is None:
             return ReadAnswer(None, f"the answer '{answer.line}' to '{query}' carries no value")
-        return ReadAnswer(answer.value)
+        return ReadAnswer(answer.value, started=started)
 
     async def _others(self, reply: str | None) -> list[str]:
         """The lines that came besides an answer, or follow it at once, and would answer the same question."""

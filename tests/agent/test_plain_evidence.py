@@ -1,5 +1,6 @@
 """Do readings and answers of plain equipment that could fool the agent do so?"""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,6 +51,19 @@ def test_what_was_read_before_the_last_copy_is_no_value(tmp_path: Path, carrier:
         assert result.value in (None, "15")
 
     at_a_bench(tmp_path, play, "cmd 1: drop_request", carrier=carrier, profile=profile)
+
+
+def test_a_start_just_before_the_baseline_is_read(tmp_path: Path) -> None:
+    """A device that starts before it answers shows the value of after the start: nothing is void."""
+
+    async def play(bench: Bench) -> None:
+        asyncio.get_running_loop().call_later(0.12, bench.device.reboot)
+        result = (await bench.desk.send(LEVEL)).result
+        assert (result.outcome, result.proof, bench.count(LEVEL)) == (Outcome.APPLIED, Proof.VERIFIED, 1)
+        lines = bench.desk.lines()
+        assert lines[0] == "[WARN] the device announced a start"
+
+    at_a_bench(tmp_path, play, "read 2: late_request 0.2; cmd 1: drop_ack", carrier="pty")
 
 
 @both
