@@ -44,7 +44,7 @@ class Connected:
 
     `conn` counts the connections of this operation. `session` is the one that numbers may be drawn in, None if none was
     asked for. `opening` is the record that OPENED of this session showed; `durable` means that the device's memory
-    survives boots (tier 2).
+    survives boots (tier 2); `epoch` is the highest one that the device knows, by which a wiped memory shows.
     """
 
     conn: int
@@ -53,6 +53,7 @@ class Connected:
     record: Record | None = None
     opening: Record | None = None
     durable: bool = False
+    epoch: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

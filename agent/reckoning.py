@@ -188,9 +188,14 @@ def _record_shown(v: View, n: Number, seen: Connected) -> None:
     last = (seen.record.session, seen.record.seq) if seen.record is not None else None
     if last == (n.session, n.seq):
         n.shown = seen.record
-    elif v.bad_session is not None and (seen.durable or seen.boot == n.life.boot):
+    elif v.bad_session is not None and (_remembers(seen, n.life) or seen.boot == n.life.boot):
         as_opened = n.seq == 1 and seen.record == n.life.opening
         n.unused = n.unused or as_opened or last == (n.session, n.seq - 1)
+
+
+def _remembers(seen: Connected, before: Connected) -> bool:
+    """The device's memory survives boots, and was not wiped since: its epoch never falls (WIRE.md 3)."""
+    return seen.durable and (seen.epoch is None or before.epoch is None or seen.epoch >= before.epoch)
 
 
 def _bad_session(v: View, fact: BadSession) -> None:

@@ -66,6 +66,7 @@ class LsqStation:
         self._requester = Requester(expected.unit)
         self._exchange: Exchange | None = None
         self._asked: Sent | None = None
+        self._opened: int | None = None
         self._stays_open = stays_open
         # On a stream that reopening does not cut, an answer to an earlier station's request must not fit one of ours.
         self._ids = secrets.randbits(16)
@@ -87,7 +88,7 @@ class LsqStation:
         if wanted is Wanted.KEEP and self.hello is not None and self._may_stay():
             session = self.lease.session  # it may have been opened after a start that came after HELLO
             boot = session.boot if session is not None else None
-            return connected(conn, self.hello, session, record_of(self.hello.record), boot=boot)
+            return connected(conn, self.hello, session, record_of(self.hello.record), boot, self._opened)
         try:
             hello = await self._hello_here() or await self.reach()
             self.check_identity(hello)
@@ -147,6 +148,7 @@ class LsqStation:
 
     async def _hello_on_a_new_link(self) -> HelloReply:
         self.close()
+        self._opened = None
         link = await self._means.dial()
         if self._patience.open_s > 0:
             await self._means.clock.sleep(self._patience.open_s)
@@ -253,7 +255,8 @@ class LsqStation:
             if opened.status is Status.OK:
                 record = record_of(opened.record)
                 self.lease.session = Session(opened.session, opened.boot_id, 0, record, ours=True)
-                return connected(conn, hello, self.lease.session, record, boot=opened.boot_id)
+                self._opened = epoch
+                return connected(conn, hello, self.lease.session, record, opened.boot_id, epoch)
             if opened.epoch > epoch:
                 self.close()
                 return NotSent(Cause.FOREIGN, foreign(opened.epoch, epoch))

@@ -69,9 +69,14 @@ def fate_of(reply: NopReply, ours: int) -> Evidence:
 
 
 def connected(
-    conn: int, hello: HelloReply, session: Session | None, record: Record | None, boot: int | None = None
+    conn: int,
+    hello: HelloReply,
+    session: Session | None,
+    record: Record | None,
+    boot: int | None = None,
+    epoch: int | None = None,
 ) -> Connected:
-    """A connection that answered HELLO, and the session entered on it; `boot` where OPENED told a newer one."""
+    """A connection that answered HELLO, and the session entered on it; `boot`, `epoch` where OPENED told newer ones."""
     return Connected(
         conn,
         hello.boot_id if boot is None else boot,
@@ -79,6 +84,7 @@ def connected(
         record,
         session.opening if session is not None else None,
         hello.nv_tier >= DURABLE_TIER,
+        hello.epoch if epoch is None else epoch,
     )
 
 

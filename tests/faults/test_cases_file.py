@@ -1,10 +1,14 @@
-"""Does `tests/CASES.md` name every public fault report and edge case, each with tests that exist or with a reason?"""
+"""Does `tests/CASES.md` name every public fault report and edge case, each with tests that exist or with a reason?
 
-import ast
+A test exists where pytest collects it, under the file and name, and with the row, that are written.
+"""
+
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -19,7 +23,16 @@ REPORTS = {
     "Verification": (63, 64, 66, 67, 68, 70, 71, 72, 73),
     "Values": (75, 76, 77, 78, 80, 82),
 }
-EDGES = {"Transport and framing": range(40, 58), "Equipment without numbers": range(78, 109)}
+EDGES = {
+    "Numbers on the device": range(1, 24),
+    "Sessions, restarts and takeovers": range(24, 40),
+    "Transport and framing": range(40, 58),
+    "Time": range(58, 64),
+    "The journal and the end of the agent": range(64, 78),
+    "Equipment without numbers": range(78, 109),
+    "Catalog and person": range(109, 116),
+    "Schedules, several agents, routes": range(116, 127),
+}
 IDS = {title: [f"B{number:02}" for number in numbers] for title, numbers in REPORTS.items()} | {
     title: [str(number) for number in numbers] for title, numbers in EDGES.items()
 }
@@ -58,48 +71,69 @@ def test_every_entry_is_there_once_and_in_its_section() -> None:
     assert found == IDS
 
 
+def test_edge_cases_are_counted_through() -> None:
+    """The sections together have each number from 1 to 126 exactly once, in order."""
+    assert list(chain.from_iterable(EDGES.values())) == list(range(1, 127))
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_an_entry_has_tests_that_exist_or_a_reason(row: Row) -> None:
-    """What is named is a test, in the file and with the row that are named; where nothing is, it is said why."""
+def test_an_entry_has_tests_or_a_reason(row: Row) -> None:
+    """Each row says in words what went wrong, and names tests, or why there is none, in a sentence."""
     assert row.words
-    references = list(_REFERENCE.finditer(row.tests))
-    assert ", ".join(match[0] for match in references) == row.tests, "something else than references"
+    references = [match[0] for match in _REFERENCE.finditer(row.tests)]
+    assert ", ".join(references) == row.tests, "something else than references"
+    assert len(set(references)) == len(references), "a test is named twice"
     assert references or row.left, "neither tests nor a reason"
-    for reference in references:
-        path = TESTS / reference["file"]
-        assert reference["test"] in _tests_of(path), reference[0]
-        wanted = reference["row"]
-        assert wanted is None or any(wanted in text for text in _texts_of(path)), reference[0]
+    assert not row.left or row.left.endswith("."), "a reason is a sentence"
 
 
-@cache
-def _tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
-
-
-@cache
-def _tests_of(path: Path) -> set[str]:
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    return {
-        node.name
-        for node in _tree_of(path).body
-        if isinstance(node, functions) and node.name.startswith("test_")
-    }
-
-
-@cache
-def _texts_of(path: Path) -> tuple[str, ...]:
-    """Every text in a file of tests and in the tables that it imports from beside it."""
-    tree = _tree_of(path)
-    beside = [
-        TESTS.parent / f"{node.module.replace('.', '/')}.py"
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module is not None and node.module.startswith("tests.")
+def test_every_named_test_is_collected() -> None:
+    """Whatever a row names is a test that pytest finds, in that file and with that row of its table."""
+    named = [(row.id, match) for row in ROWS for match in _REFERENCE.finditer(row.tests)]
+    collected = _collected({match["file"] for _, match in named})
+    missing = [
+        f"{id_}: {match[0]}"
+        for id_, match in named
+        if not any((match["row"] or "") in of for of in collected.get((match["file"], match["test"]), ()))
     ]
-    trees = [tree, *(_tree_of(file) for file in beside if file.exists())]
-    return tuple(
-        node.value
-        for each in trees
-        for node in ast.walk(each)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
+    assert not missing, "\n".join(missing)
+
+
+def test_a_case_in_a_name_is_the_case_of_the_row() -> None:
+    """A test with `case_N` in its name stands in the row of N, and every one in `tests/cases/` does."""
+    named = {
+        (number, match["test"])
+        for row in ROWS
+        for match in _REFERENCE.finditer(row.tests)
+        for number in re.findall(r"case_(\d+)_", match["test"])
+        if number == row.id
+    }
+    files = {path.relative_to(TESTS).as_posix() for path in (TESTS / "cases").glob("test_*.py")}
+    written = {(number, test) for _, test in _collected(files) for number in re.findall(r"case_(\d+)_", test)}
+    assert written
+    assert written == named
+
+
+def _collected(files: set[str]) -> dict[tuple[str, str], list[str]]:
+    """The rows that pytest collects in files below `tests/`, by file and test; of a test without rows one empty row."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-o",
+        "addopts=",
+        "-p",
+        "no:cacheprovider",
+    ]
+    paths = sorted(str(TESTS / file) for file in files)
+    run = subprocess.run([*command, *paths], cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    found: dict[tuple[str, str], list[str]] = {}
+    for line in run.stdout.splitlines():
+        file, separator, name = line.partition("::")
+        if separator:
+            test, _, row = name.partition("[")
+            found.setdefault((file.removeprefix("tests/"), test), []).append(row.removesuffix("]"))
+    return found
