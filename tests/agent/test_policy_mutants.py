@@ -55,7 +55,7 @@ MUTANTS = [
     Mutant("the number before ours counts while the session lives", "reckoning",
            "elif v.bad_session is not None and (", "elif (", ("truth", "LSQ1 tier 1, cumulative")),
     Mutant("the number before ours counts over a boot in tier 1", "reckoning",
-           "(seen.durable or seen.boot == n.life.boot)", "True", ("truth", "LSQ1 tier 1, cumulative")),
+           "(_remembers(seen, n.life) or seen.boot == n.life.boot)", "True", ("truth", "LSQ1 tier 1, cumulative")),
     Mutant("a record seen earlier is forgotten", "reckoning",
            "    if last == (n.session, n.seq):\n",
            "    n.shown = None\n    if last == (n.session, n.seq):\n",

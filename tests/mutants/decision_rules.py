@@ -10,7 +10,7 @@ DECISION_RULES = [
            "v.number.copies == 1 and fact.to", "fact.to", STAYS),
     Mutant("BAD_SESSION to a NOP is taken as never ran", RECKONING, ' and fact.to == "cmd"', "", STAYS_ONCE),
     Mutant("the device's record is trusted over a boot", RECKONING,
-           "(seen.durable or seen.boot == n.life.boot)", "True", STAYS),
+           "(_remembers(seen, n.life) or seen.boot == n.life.boot)", "True", STAYS),
     Mutant("a number that the command itself has spent is taken as burnt", FACTS,
            "owner = Owner.OURS if reply.spent.digest == ours else Owner.OTHER", "owner = Owner.NOP", ONCE),
     Mutant("a late reply is credited to what was asked last", "protocol.native.requester",
