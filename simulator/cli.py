@@ -6,6 +6,7 @@ fault, execution and boot. Everything heavy is imported inside the commands, bec
 on every run.
 """
 
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,8 @@ from simulator.proxy.faults import PROXY
 SECONDS_MAX = 31 * 86_400.0
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+for _point in entry_points(group="ackonce.simulate"):
+    app.command(_point.name)(_point.load())
 
 
 def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:

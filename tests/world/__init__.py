@@ -1,0 +1,1 @@
+"""Seeded worlds, and whether they would notice."""

@@ -1,0 +1,1 @@
+"""Seeded worlds: the whole agent against simulated equipment, where anything may go wrong; and who judges them."""

@@ -1,0 +1,79 @@
+"""Which simulated equipment stands in a world, beside the simulator's own LSQ1 device?
+
+A text device has no numbers, so its ledger cannot say which copy it executed. Here each line carries the mark that the
+network gave it, and the ledger keeps that mark in place of a number.
+"""
+
+from functools import partial
+
+from simulator.base_device import Message
+from simulator.conn import Conn
+from simulator.effects import Origin
+from simulator.equipment import Result, Verdict
+from simulator.fault_terms import Faults
+from simulator.text_device import TextDevice
+
+QUEUED = ("ROTATE", "ADJUST level")
+"""What a queueing machine acks before it does it."""
+QUEUE_S = 0.4
+
+
+class _Block(bytes):
+    """What came in as one block, and the mark of the bytes that ended it."""
+
+    mark: int | None
+
+
+class _Text(str):
+    """A request, and its mark."""
+
+    __slots__ = ("mark",)
+    mark: int | None
+
+
+class TextMachine(TextDevice):
+    """A text device whose ledger names copies; `mark` is that of the bytes that come in now."""
+
+    mark: int | None = None
+
+    def _arrived(self, conn: Conn, data: bytes | None) -> None:
+        if data is not None:
+            data = _Block(data)
+            data.mark = self.mark
+        super()._arrived(conn, data)
+
+    def _request(self, conn: Conn, data: bytes) -> tuple[str, str] | None:
+        asked = super()._request(conn, data)
+        if asked is None or not isinstance(data, _Block):
+            return asked
+        text = _Text(asked[1])
+        text.mark = data.mark
+        return asked[0], text
+
+    def _execute(self, message: Message[str]) -> None:
+        text = message.request
+        mark = text.mark if isinstance(text, _Text) else None
+        self._say(self._carry_out(str(text), Origin(self.boot, None, mark), message.faults), message)
+
+
+class NamingMachine(TextMachine):
+    """Equipment that names the value in its answer to a reading: `offset=15`."""
+
+    def _say(self, result: Result, message: Message[str]) -> None:
+        if message.kind == "read" and result.verdict is Verdict.OK:
+            name = message.request.split()[-1]
+            self._answer(message.conn.number, f"{name}={result.text}\n".encode(), message)
+        else:
+            super()._say(result, message)
+
+
+class QueueingMachine(TextMachine):
+    """Equipment that answers some commands as soon as it has taken them; a start before the effect loses it."""
+
+    def _carry_out(
+        self, text: str, origin: Origin, faults: Faults, *, record_follows: bool = False
+    ) -> Result:
+        if not text.startswith(QUEUED) or faults:
+            return super()._carry_out(text, origin, faults, record_follows=record_follows)
+        self._after(QUEUE_S, partial(self._act, text, origin, faults))
+        return Result(Verdict.OK, "")

@@ -1,0 +1,141 @@
+"""Which equipment, on which roads, is asked to do what in a world?
+
+Each sort is a profile with the commands that make sense on it and the faults that its papers allow. What nobody can
+guard against is not among them: an ack without an effect, a line of plain text that arrives twice, answers of others
+on plain text (README, "Limits").
+"""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from devices.loader import find
+from devices.profile import Profile
+from simulator.fault_kinds import LSQ, TEXT, Fault
+from worlds.machines import QUEUED, NamingMachine, QueueingMachine, TextMachine
+
+Words = Callable[[random.Random], str]
+
+_UNBELIEVABLE = {
+    Fault.IGNORE,
+    Fault.NAK_AFTER_EFFECT,
+    Fault.APPLY_LATE,
+    Fault.REVERT,
+    Fault.OTHER_WRITER,
+    Fault.DRIFT,
+}
+_OF_LSQ = tuple(name for name in LSQ.faults if Fault(name) not in _UNBELIEVABLE)
+_OF_TEXT = tuple(
+    name
+    for name in TEXT.faults
+    if Fault(name) not in _UNBELIEVABLE | {Fault.DUPLICATE_REQUEST, Fault.STALE_REPLY, Fault.FOREIGN}
+)
+
+
+def _number(text: str, low: int, high: int) -> Words:
+    return lambda rng: text.format(rng.choice([n for n in range(low, high + 1) if n]))
+
+
+_NUMBERED: Mapping[str, Words] = {
+    "SET interval": _number("SET interval {}", 1, 3600),
+    "SET offset": _number("SET offset {}", -40, 40),
+    "ADJUST offset": _number("ADJUST offset {:+d}", -5, 5),
+    "RESET counter": lambda _: "RESET counter",
+    "ROTATE log": lambda _: "ROTATE log",
+    "BEEP": lambda _: "BEEP",
+}
+_PLAIN: Mapping[str, Words] = {
+    **_NUMBERED,
+    "SET level": _number("SET level {}", 0, 10),
+    "SET relay": lambda rng: f"SET relay {rng.randrange(2)}",
+    "ADJUST level": _number("ADJUST level {:+d}", -4, 4),
+    "TOGGLE relay": lambda _: "TOGGLE relay",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A sort of equipment.
+
+    Attributes:
+        name: For people.
+        profile: What the agent believes about it.
+        commands: By name, what may be asked.
+        faults: What may happen in it.
+        tiers: LSQ1: of which tiers there are such devices; else empty.
+        made: Plain text: what it is made of.
+        panel: Somebody writes its settings at the device.
+        weight: How often it stands in a world.
+    """
+
+    name: str
+    profile: Profile
+    commands: Mapping[str, Words]
+    faults: tuple[str, ...]
+    tiers: tuple[int, ...] = ()
+    made: type[TextMachine] = TextMachine
+    panel: bool = False
+    weight: int = 1
+
+    @property
+    def late_s(self) -> float | None:
+        """How late anything may be; None where the equipment numbers its commands."""
+        return None if self.tiers else self.profile.timing.late_s
+
+
+@cache
+def sorts() -> tuple[Sort, ...]:
+    """All sorts."""
+    numbered, plain = find("demo/controller", []), find("demo/controller-line", [])
+    return (
+        Sort("lsq", numbered, _NUMBERED, _OF_LSQ, tiers=(0, 1, 2), weight=9),
+        Sort("line", plain, _PLAIN, _OF_TEXT),
+        Sort("line-nameless", replace(plain, identity=None), _PLAIN, _OF_TEXT, weight=3),
+        Sort("line-named", _naming(plain), _PLAIN, _OF_TEXT, made=NamingMachine),
+        Sort("line-verify", _without_form(plain), _PLAIN, _OF_TEXT),
+        Sort("line-unsettled", _unsettled(plain), _PLAIN, _OF_TEXT),
+        Sort("line-queued", _queued(plain), _PLAIN, _OF_TEXT, made=QueueingMachine),
+        Sort("line-late-nak", _late_nak(plain), _PLAIN, (*_OF_TEXT, Fault.NAK_AFTER_EFFECT)),
+        Sort(
+            "line-panel",
+            _with_other_writers(plain),
+            _PLAIN,
+            (*_OF_TEXT, Fault.OTHER_WRITER, Fault.DRIFT, Fault.REVERT),
+            panel=True,
+        ),
+    )
+
+
+def _unsettled(profile: Profile) -> Profile:
+    return replace(profile, timing=replace(profile.timing, settle_s=0.0))
+
+
+def _naming(profile: Profile) -> Profile:
+    settings = {
+        name: replace(each, reply=f"^{name}=(?P<value>.*)$") for name, each in profile.settings.items()
+    }
+    return replace(profile, settings=settings, identity=None, boot_read=None)
+
+
+def _without_form(profile: Profile) -> Profile:
+    return replace(profile, commands=tuple(replace(each, absolute_form=None) for each in profile.commands))
+
+
+def _queued(profile: Profile) -> Profile:
+    commands = tuple(
+        replace(each, ack_means="queued") if each.name.startswith(QUEUED) else each
+        for each in profile.commands
+    )
+    return replace(profile, commands=commands)
+
+
+def _late_nak(profile: Profile) -> Profile:
+    return replace(
+        profile, commands=tuple(replace(each, nak_may_follow_effect=True) for each in profile.commands)
+    )
+
+
+def _with_other_writers(profile: Profile) -> Profile:
+    settings = {name: replace(each, other_writers=True) for name, each in profile.settings.items()}
+    return replace(profile, settings=settings)
