@@ -21,18 +21,20 @@ class Deadlines:
     """All waits of one event loop."""
 
     def __init__(self) -> None:
-        self._waiters: set[Waiter] = set()
+        self._waiters: dict[
+            Waiter, None
+        ] = {}  # in the order of their coming: two that end together end in it
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, waiter: Waiter) -> None:
         """Watch a waiter until it is removed or expires."""
-        self._waiters.add(waiter)
+        self._waiters[waiter] = None
         if self._timer is None or waiter.deadline_s < self._timer.when():
             self._arm(waiter.deadline_s)
 
     def remove(self, waiter: Waiter) -> None:
         """Stop watching; harmless if it is not watched."""
-        self._waiters.discard(waiter)
+        self._waiters.pop(waiter, None)
 
     def _arm(self, when_s: float) -> None:
         if self._timer is not None:
@@ -43,7 +45,7 @@ class Deadlines:
         self._timer = None
         now_s = asyncio.get_running_loop().time()
         for waiter in [w for w in self._waiters if w.deadline_s <= now_s]:
-            self._waiters.discard(waiter)
+            self._waiters.pop(waiter, None)
             waiter.expire()
         if self._waiters:
             self._arm(min(w.deadline_s for w in self._waiters))

@@ -279,7 +279,7 @@ class _Walk:
         if self._word is not None:
             note = f"{self._word.message}; but {why}. The journal shows it open: the next command settles it again"
             return replace(self._word, message=note, cause=cause)
-        if not self._case.copies():
+        if not reckon(self._case.facts).copies:
             return self._result(Finish(Outcome.NOT_SENT, None, why, cause))
         return self._result(
             Finish(Outcome.IN_DOUBT, None, f"a copy had left when this happened: {why}", cause)

@@ -298,6 +298,15 @@ class Registry:
         lease.token, lease.session = await self._db.commit(write), None
         return lease.token
 
+    def keep(self, lease: Lease) -> None:
+        """Write what the lease holds, now. Raises LeaseLost, StoreError."""
+
+        def write(cursor: Cursor) -> None:
+            self.hold(cursor, lease)
+            self.store_session(cursor, lease)
+
+        self._db.commit_now(write)
+
     def store_session(self, cursor: Cursor, lease: Lease) -> None:
         """Inside a write: keep the lease's session, its last used number, and until when copies may be under way."""
         kept = lease.session

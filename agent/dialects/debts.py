@@ -112,6 +112,12 @@ class Debts:
         lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
         return loose
 
+    def date_anew(self, lease: Lease, late_s: float) -> None:
+        """The copy that was about to leave leaves only now. Raises LeaseLost, StoreError."""
+        self.owe(self.now.copy, late_s)
+        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        self._registry.keep(lease)
+
     def copy_answered(self, lease: Lease, loose: Loose) -> None:
         """Nothing of that copy is under way, and nothing will come back. Raises StoreError."""
         lease.quiet_from = loose.quiet_from

@@ -9,13 +9,15 @@ from typing import NoReturn
 from agent.dialects.debts import Debts, Loose
 from agent.evidence import NotSent, Sent
 from agent.operation import Cause
-from agent.registry import Lease, WrongDevice
+from agent.registry import Lease, LeaseLost, WrongDevice
 from agent.station import Expected, Identity, Means, Patience, check_identity
 from agent.steps import Send, Settle
 from devices.profile import Profile
 from logs.text import escape
 
 _SERIAL = "{serial}"
+DATED_S = 0.25
+"""A copy that leaves so much later than it was drawn is dated anew."""
 
 
 class UnnumberedStation:
@@ -47,6 +49,7 @@ class UnnumberedStation:
         self._profile = profile
         self._debts = Debts(means, stream, max(profile.timing.late_s, patience.silence_s))
         self._before = Loose(self._debts.now, None)
+        self._drawn_utc, self._late_s = means.clock.utc(), 0.0
 
     @property
     def lease(self) -> Lease:
@@ -81,6 +84,7 @@ class UnnumberedStation:
 
         It may be on its way until `late_s` from now. Raises StoreError.
         """
+        self._drawn_utc, self._late_s = self._means.clock.utc(), late_s
         sent = Sent(step.attempt, conn, step.text, self.lease.number + (step.attempt == 1))
         self._before = self._debts.copy_leaves(self.lease, sent, late_s)
         self.lease.number = sent.seq
@@ -92,7 +96,15 @@ class UnnumberedStation:
         self._answered()
 
     def _stood_still(self) -> str | None:
-        """Why nothing may be written any more: equipment without numbers cannot tell us from whoever took it over."""
+        """Why the copy may not be written any more: no number tells us from whoever has taken the device over.
+
+        Where it may, but leaves later than it was drawn, all that waits for it counts from now. Raises StoreError.
+        """
+        if (self._means.clock.utc() - self._drawn_utc).total_seconds() > DATED_S:
+            try:
+                self._debts.date_anew(self.lease, self._late_s)
+            except LeaseLost as lost:
+                return str(lost)
         if self._lease is None or self._means.registry.is_fresh(self._lease):
             return None
         return "this process stood still for longer than its lease, so another one may have the device"

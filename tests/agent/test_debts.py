@@ -17,8 +17,9 @@ from agent.steps import Send
 from agent.store.database import StoreError
 from agent.store.schema import MIGRATIONS
 from agent.store.sqlite import SqliteDatabase, open_database
-from tests.agent.desk import before_the_write
+from tests.agent.desk import START, before_the_write
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
+from tests.agent.line_profiles import nameless
 from tests.agent.store_desk import case, desk, virtual, wall
 
 STREAM = "serial:/dev/ttyUSB0"
@@ -198,3 +199,27 @@ def test_a_process_that_stood_still(tmp_path: Path, carrier: str) -> None:
         assert any("did not leave: this process stood still" in line for line in bench.desk.lines())
 
     at_a_bench(tmp_path, play, carrier=carrier)
+
+
+@pytest.mark.parametrize("carrier", CARRIERS)
+def test_a_copy_that_leaves_later_than_it_was_drawn(tmp_path: Path, carrier: str) -> None:
+    """What waits for a copy counts from its write: an old copy never lands behind a newer command."""
+
+    async def play(bench: Bench) -> None:
+        held: list[float] = []
+
+        def stand_still() -> None:
+            station._drawn_utc -= timedelta(seconds=10)  # type: ignore[attr-defined]
+            station.lease.quiet_from -= timedelta(seconds=10)  # type: ignore[operator, assignment]
+            held.append(bench.desk.service.clock.now_s())
+
+        before_the_write(bench.desk, stand_still)
+        with bench.desk.service.hold(bench.desk.target()) as station:
+            await bench.desk.service.send_on(station, bench.desk.operation("SET interval 7", attempts=1))
+            quiet = station.lease.quiet_from
+        assert quiet is not None
+        assert (quiet - START).total_seconds() > held[0] + 2.9
+
+    at_a_bench(
+        tmp_path, play, "cmd 1: drop_request; read *: drop_request", carrier=carrier, profile=nameless()
+    )
