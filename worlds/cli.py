@@ -55,8 +55,9 @@ def world(
         Path | None, typer.Option(metavar="DIR", help="With -i: where your profiles are looked for first.")
     ] = None,
     loss: Annotated[
-        float, typer.Option(min=0, max=50, metavar="PERCENT", help="With -i: how many answers are lost.")
-    ] = 20,
+        float | None,
+        typer.Option(min=0, max=50, metavar="PERCENT", help="With -i: how many answers are lost.  [20]"),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress on stderr.")] = False,
 ) -> None:
@@ -68,11 +69,16 @@ def world(
     added to a profile to have fewer.
     """
     if inventory is not None:
-        from worlds.own.command import run
+        from worlds.own.command import LOSS_PERCENT, run
 
+        if seed is not None or faults is not None or keep is not None or shrink:
+            _misused(
+                "-i FILE goes with --seeds, --loss and --profile-dir, not with what says how worlds are made."
+            )
+        loss = LOSS_PERCENT if loss is None else loss
         raise typer.Exit(run(inventory, profile_dir, loss, seeds, as_json=json, quiet=quiet))
-    if profile_dir is not None:
-        _misused("--profile-dir goes with -i FILE.")
+    if profile_dir is not None or loss is not None:
+        _misused("--profile-dir and --loss go with -i FILE.")
     from worlds.campaign import campaign
     from worlds.plan import Cut, Limits, fault_kinds
 

@@ -12,7 +12,9 @@ from types import MappingProxyType
 from agent.operation import Readback, Terms
 from agent.readback import baseline_authorises
 from devices.catalog import choose, trusts_dedup
+from devices.expressions import names_of
 from devices.kinds import EffectClass, Kind, Policy
+from devices.misfit import BEFORE
 from devices.profile import AbsoluteForm, Command, Profile, Setting, Verify
 
 COUNTER = "how_often"
@@ -27,12 +29,12 @@ class Addition:
 
     Attributes:
         what: The words of the profile, such as `boot_read`.
-        if_true: What it claims of the equipment.
+        claim: What has to be true of the equipment for it.
         profile: A copy of the profile that has it.
     """
 
     what: str
-    if_true: str
+    claim: str
     profile: Profile
 
 
@@ -67,33 +69,39 @@ class Case:
 
 def additions(profile: Profile, command: Command, terms: Terms) -> Iterator[Addition]:
     """What makes sense for a command."""
+    wished = command.policy is Policy.NO_RETRY
+    if wished:
+        command = replace(command, policy=None)
+        profile = _with_command(profile, command)
+        chosen = choose(profile, command).policy
+        if chosen is not Policy.NO_RETRY:
+            yield Addition(f"policy: {chosen}", "nobody minds that it is read back or sent again", profile)
     case = Case(profile, command, terms)
     for candidate in _CANDIDATES:
         addition = candidate(case)
         if addition is not None:
-            yield addition
+            yield replace(addition, what=f"{addition.what}, no 'policy'") if wished else addition
 
 
 def _absolute_form(case: Case) -> Addition | None:
     command, form = case.command, case.command.absolute_form
-    if not (case.plain and case.cumulative) or _wishes_less(command):
+    if not (case.plain and case.cumulative):
         return None
     if form is not None:
         if form.equivalent:
             return None
         what = f"absolute_form: {{command: {form.command}, …, equivalent: true}}"
-        claim = f"if '{form.command}' does the same and nothing else"
-        return _with_command(
-            case, replace(command, absolute_form=replace(form, equivalent=True)), what, claim
-        )
+        claim = f"'{form.command}' does the same and nothing else"
+        equal = replace(form, equivalent=True)
+        return Addition(what, claim, _with_command(case.profile, replace(command, absolute_form=equal)))
     target = _absolute_of(case)
     expect = _expected(case)
     if target is None or expect is None:
         return None
     added = AbsoluteForm(target.name, expect, equivalent=True)
     what = f'absolute_form: {{command: {target.name}, value: "{expect}", equivalent: true}}'
-    claim = f"if '{target.name}' does the same and nothing else"
-    return _with_command(case, replace(command, absolute_form=added), what, claim)
+    claim = f"'{target.name}' does the same and nothing else"
+    return Addition(what, claim, _with_command(case.profile, replace(command, absolute_form=added)))
 
 
 def _absolute_of(case: Case) -> Command | None:
@@ -108,9 +116,8 @@ def _absolute_of(case: Case) -> Command | None:
             for each in case.profile.commands
             if each.kind is Kind.ABSOLUTE
             and each.setting == name
-            and [argument.name for argument in each.args if argument.name not in own]
-            == [argument.name for argument in each.args]
             and len(each.args) == 1
+            and each.args[0].name not in own
         ),
         None,
     )
@@ -134,38 +141,23 @@ def _expected(case: Case) -> str | None:
 
 def _verify(case: Case) -> Addition | None:
     command = case.command
-    if not (case.plain and case.cumulative) or command.verify is not None or _wishes_less(command):
-        return None
-    if command.kind is Kind.LINK:
+    if not (case.plain and case.cumulative) or _tells(command) or command.kind is Kind.LINK:
         return None
     expect = _expected(case)
-    if expect is not None and command.setting is not None:
+    if expect is not None and command.setting is not None and command.verify is None:
+        verify = Verify(command.setting, expect)
         what = f'verify: {{setting: {command.setting}, expect: "{expect}"}}'
-        claim = "if that is what it reads afterwards"
-        return _with_command(case, replace(command, verify=Verify(command.setting, expect)), what, claim)
+        claim = f"'{command.setting}' reads so afterwards"
+        return Addition(what, claim, _with_command(case.profile, replace(command, verify=verify)))
     counter = Setting(
         name=COUNTER, type="int", read=_unused(case.profile, COUNTER), reply=_own_reply(case, COUNTER),
         durable=True, clamps=False,
     )  # fmt: skip
     profile = _with_setting(case.profile, counter)
     what = 'verify: {setting: …, expect: "before + 1"}'
-    claim = (
-        "if there is a setting that each execution changes, such as a count "
-        "(durable: true, clamps: false, a reply of its own)"
-    )
-    changed = replace(case, profile=profile)
-    return _with_command(changed, replace(command, verify=Verify(COUNTER, "before + 1")), what, claim)
-
-
-def _no_wish(case: Case) -> Addition | None:
-    command = case.command
-    if command.policy is not Policy.NO_RETRY:
-        return None
-    free = replace(command, policy=None)
-    chosen = choose(case.profile, free).policy
-    if chosen is Policy.NO_RETRY:
-        return None
-    return _with_command(case, free, "without 'policy: no-retry'", f"{chosen} is chosen then")
+    claim = "a setting counts the executions (durable: true, clamps: false, a reply of its own)"
+    verify = Verify(COUNTER, "before + 1")
+    return Addition(what, claim, _with_command(profile, replace(command, verify=verify)))
 
 
 def _boot_read(case: Case) -> Addition | None:
@@ -173,14 +165,14 @@ def _boot_read(case: Case) -> Addition | None:
         return None
     reply = _BOOT_REPLY if case.profile.dialect == "line" else None
     profile = replace(case.profile, boot_read=_unused(case.profile, "boots"), boot_reply=reply)
-    return Addition("boot_read", "if the equipment counts its starts", profile)
+    return Addition("boot_read", "the equipment counts its starts", profile)
 
 
 def _durable(case: Case) -> Addition | None:
     setting = case.read_back
     if setting is None or setting.durable:
         return None
-    claim = "if it is: the value survives a restart"
+    claim = f"'{setting.name}' survives a restart"
     return _changed(case, replace(setting, durable=True), f"durable: true on '{setting.name}'", claim)
 
 
@@ -192,7 +184,7 @@ def _stops(case: Case) -> Addition | None:
     if baseline_authorises(case.terms, inside):
         return None
     what = f"min and max, or clamps: false, on '{setting.name}'"
-    claim = "its stops, or that it has none"
+    claim = f"it is known where '{setting.name}' stops, or that it never does"
     return _changed(case, replace(setting, clamps=False), what, claim)
 
 
@@ -206,7 +198,7 @@ def _reply(case: Case) -> Addition | None:
     if boots:
         profile = replace(profile, boot_reply=_BOOT_REPLY)
     what = f"reply on '{setting.name}'" + (" and boot_reply" if boots else "")
-    return Addition(what, "if its answer names the value, so that no ack looks like it", profile)
+    return Addition(what, "the answer names the value, so that no ack looks like it", profile)
 
 
 def _settle(case: Case) -> Addition | None:
@@ -215,18 +207,18 @@ def _settle(case: Case) -> Addition | None:
         return None
     profile = replace(case.profile, timing=replace(timing, settle_s=SETTLE_S))
     return Addition(
-        f"timing: {{settle_s: {SETTLE_S:g}}}", "two equal readings that far apart are asked for", profile
+        f"timing: {{settle_s: {SETTLE_S:g}}}", "two equal readings so far apart are one value", profile
     )
 
 
 _CANDIDATES: tuple[Callable[[Case], Addition | None], ...] = (
-    _no_wish, _absolute_form, _verify, _boot_read, _durable, _stops, _reply, _settle,
+    _absolute_form, _verify, _boot_read, _durable, _stops, _reply, _settle,
 )  # fmt: skip
 
 
-def _wishes_less(command: Command) -> bool:
-    """The profile wants no evidence, so none would be used."""
-    return command.policy is Policy.NO_RETRY
+def _tells(command: Command) -> bool:
+    """The command has a reading that shows each execution, not only the first one."""
+    return command.verify is not None and BEFORE in names_of(command.verify.expect)
 
 
 def _own_reply(case: Case, name: str) -> str | None:
@@ -241,14 +233,14 @@ def _unused(profile: Profile, name: str) -> str:
     return next(text for text in (f"{word} {name}" for word in (*_READS, f"?{name}?")) if text not in used)
 
 
-def _changed(case: Case, setting: Setting, what: str, if_true: str) -> Addition:
-    return Addition(what, if_true, _with_setting(case.profile, setting))
+def _changed(case: Case, setting: Setting, what: str, claim: str) -> Addition:
+    return Addition(what, claim, _with_setting(case.profile, setting))
 
 
 def _with_setting(profile: Profile, setting: Setting) -> Profile:
     return replace(profile, settings=MappingProxyType({**profile.settings, setting.name: setting}))
 
 
-def _with_command(case: Case, command: Command, what: str, if_true: str) -> Addition:
-    commands = tuple(command if each.name == command.name else each for each in case.profile.commands)
-    return Addition(what, if_true, replace(case.profile, commands=commands))
+def _with_command(profile: Profile, command: Command) -> Profile:
+    commands = tuple(command if each.name == command.name else each for each in profile.commands)
+    return replace(profile, commands=commands)

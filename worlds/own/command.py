@@ -1,8 +1,8 @@
 """What does `ackonce simulate world -i INVENTORY` read, say, and end with?
 
 stdout carries one table for each profile and sort of link, then for each command that ended in doubt why, and what was
-tried against it. Exit code 0; 1 only where the agent said a false word or did something twice, which would be its bug.
-A file that is wrong ends the run before anything is played.
+tried against it. Percentages are of the commands that were sent. Exit code 0; 1 only where the agent said a false word
+or did something twice, which would be its bug. A file that is wrong ends the run before anything is played.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +21,7 @@ from worlds.own.plays import Tally, Weather
 from worlds.own.report import Line, Page, fill, gains, pages
 
 FAILED = 1
+LOSS_PERCENT = 20.0
 REASONS_MAX = 3
 HELPFUL_MAX = 4
 COLUMNS = (
@@ -110,7 +111,7 @@ def _command_record(line: Line) -> dict[str, Any]:
         "tried": [
             {
                 "add": [each.what for each in tried.additions],
-                "claims": [each.if_true for each in tried.additions],
+                "claims": [each.claim for each in tried.additions],
                 **_figures(tried.tally),
             }
             for tried in line.tried
@@ -166,25 +167,19 @@ def _explained(line: Line) -> Iterator[str]:
         yield f"{line.command.name}: refused where the simulated equipment cannot read the arguments out of its text"
     if not tally.doubts:
         return
-    yield f"{line.command.name}: {_doubts(tally)}"
+    doubts = _percent(tally.doubt_percent), _percent(tally.left_percent)
+    yield f"{line.command.name}: of those sent {doubts[0]} in doubt, {doubts[1]} left after 'doubt check'"
     for why, times in tally.doubts.most_common(REASONS_MAX):
         yield f"  {times} of {tally.plays}: {why}"
     helpful = [tried for tried in line.tried if gains(tried.tally, tally)]
     for tried in helpful[:HELPFUL_MAX]:
         figures = f"{_percent(tried.tally.doubt_percent)}, {_percent(tried.tally.left_percent)} left"
         yield f"  with {' and '.join(each.what for each in tried.additions)}: {figures}"
-    claims = {each.what: each.if_true for tried in helpful[:HELPFUL_MAX] for each in tried.additions}
-    for what, claim in claims.items():
-        yield f"    {what}: {claim}"
+    claims = dict.fromkeys(each.claim for tried in helpful[:HELPFUL_MAX] for each in tried.additions)
+    if claims:
+        yield f"    only if it is true: {'; '.join(claims)}"
     useless = [tried.additions[0].what for tried in line.tried if tried not in helpful]
     if useless:
         yield f"  no gain: {'; '.join(useless)}"
     elif not line.tried:
         yield "  nothing that could be added to the profile would tell more"
-
-
-def _doubts(tally: Tally) -> str:
-    """How often in doubt, and what is left of it once the equipment answers again."""
-    return (
-        f"{_percent(tally.doubt_percent)} in doubt, {_percent(tally.left_percent)} left after 'doubt check'"
-    )

@@ -66,14 +66,19 @@ class Tally:
         return self.words.total()
 
     @property
+    def sent(self) -> int:
+        """In how many of them something was sent. Only among these there can be doubts."""
+        return self.plays - self.words[Outcome.NOT_SENT]
+
+    @property
     def doubt_percent(self) -> float:
-        """Of a hundred plays, how many ended in doubt."""
-        return 100 * self.words[Outcome.IN_DOUBT] / self.plays if self.plays else 0.0
+        """Of a hundred commands that were sent, how many ended in doubt."""
+        return 100 * self.words[Outcome.IN_DOUBT] / self.sent if self.sent else 0.0
 
     @property
     def left_percent(self) -> float:
-        """Of a hundred plays, how many left a doubt to a person."""
-        return 100 * self.left / self.plays if self.plays else 0.0
+        """Of a hundred commands that were sent, how many left a doubt to a person."""
+        return 100 * self.left / self.sent if self.sent else 0.0
 
 
 @dataclass(frozen=True, slots=True)

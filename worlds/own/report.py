@@ -30,9 +30,9 @@ class Tried:
     tally: Tally
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def rank(self) -> tuple[float, float]:
         """The less the better: doubts left to a person, then all doubts."""
-        return self.tally.left, self.tally.words[Outcome.IN_DOUBT]
+        return self.tally.left_percent, self.tally.doubt_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def _try(target: Target, command: Command, weather: Weather, without: Tally) -> 
         if not better:
             return
         best = min(better, key=lambda each: each.rank)
-        if best.rank == (0, 0):
+        if not any(best.rank):
             return
 
 
