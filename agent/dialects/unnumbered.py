@@ -100,14 +100,14 @@ class UnnumberedStation:
 
         Where it may, but leaves later than it was drawn, all that waits for it counts from now. Raises StoreError.
         """
+        if not self._means.registry.is_fresh(self.lease):
+            return "this process stood still for longer than its lease, so another one may have the device"
         if (self._means.clock.utc() - self._drawn_utc).total_seconds() > DATED_S:
             try:
                 self._debts.date_anew(self.lease, self._late_s)
             except LeaseLost as lost:
                 return str(lost)
-        if self._lease is None or self._means.registry.is_fresh(self._lease):
-            return None
-        return "this process stood still for longer than its lease, so another one may have the device"
+        return None
 
     def _answered(self) -> None:
         """The last drawn copy is under way no more, and nothing will come back. Raises StoreError."""
