@@ -40,7 +40,7 @@ def world(
         bool, typer.Option("--shrink", help="Make a failing world as small as possible.")
     ] = False,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="How many processes share the work.  [one per core]")
+        int | None, typer.Option(min=1, max=64, help="How many processes share the work.  [one per core]")
     ] = None,
     inventory: Annotated[
         Path | None,
@@ -76,6 +76,8 @@ def world(
                 "-i FILE goes with --seeds, --loss and --profile-dir, not with what says how worlds are made."
             )
         loss = LOSS_PERCENT if loss is None else loss
+        if not 0.0 <= loss <= 100.0:  # not a number either
+            _misused("--loss: a percentage, from 0 to 100.")
         raise typer.Exit(run(inventory, profile_dir, loss, seeds, as_json=json, quiet=quiet))
     if profile_dir is not None or loss is not None:
         _misused("--profile-dir and --loss go with -i FILE.")

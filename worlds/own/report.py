@@ -16,6 +16,8 @@ from worlds.own.plays import Stage, Tally, Weather, policy_of, samples, terms_of
 
 TOGETHER_MAX = 3
 """So many additions are tried on top of one another."""
+STILL_DONE = 0.9
+"""An addition after which less of the work is applied than this share of before is no help."""
 GAIN_MIN_PERCENT = 1.0
 """Less than that is chance."""
 DIALECTS = ("line", "lsq")
@@ -119,8 +121,9 @@ def _played(target: Target, command: Command, weather: Weather) -> Tally:
 
 
 def gains(tally: Tally, without: Tally) -> bool:
-    """Whether an addition makes a difference: fewer doubts, those counted twice that are left to a person."""
-    return _weight(without) - _weight(tally) >= GAIN_MIN_PERCENT
+    """Whether an addition helps: fewer doubts, those left to a person counted twice, and the work gets done."""
+    done, before = tally.words[Outcome.APPLIED], without.words[Outcome.APPLIED]
+    return _weight(without) - _weight(tally) >= GAIN_MIN_PERCENT and done >= STILL_DONE * before
 
 
 def _weight(tally: Tally) -> float:
