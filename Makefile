@@ -14,7 +14,7 @@ install: $(VENV)/.installed
 demo: install
 	@$(BIN)/ackonce demo
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 2 tests
+	$(BIN)/python -m pytest -n 3 tests    # two cores: some tests wait for processes
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

@@ -130,7 +130,7 @@ def _disturbed(setup: Setup) -> bool:
     return shared or (setup.terms.attempts_max == 1 and not any(words in setup.name for words in HEAVY))
 
 
-THRICE = ("LSQ1 tier 1 cumulative, opened", "resend, 3", "get-verify durable, 3", "read-then-set durable, 3")
+THRICE = ("LSQ1 tier 1 cumulative, opened", "resend, 3")
 """Where a third attempt is played; it shows nothing that a second one does not, which these are to prove."""
 
 
