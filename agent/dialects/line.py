@@ -278,7 +278,9 @@ class LineStation(UnnumberedStation):
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
-        started = bool(self.noticed())  # what is announced from here on comes after the answer
+        early = (
+            self._noticed
+        )  # a start that is announced from here on comes after the answer, in a list of its own
         if any(line != answer.line for line in await self._others(reply)):
             self._means.told.warn("two answers to one question: neither is believed")
             return ReadAnswer(None)
@@ -287,7 +289,9 @@ class LineStation(UnnumberedStation):
             return ReadAnswer(None, f"the device says '{answer.line}' to '{query}'")
         if answer.value is None:
             return ReadAnswer(None, f"the answer '{answer.line}' to '{query}' carries no value")
-        return ReadAnswer(answer.value, started=started)
+        if self._noticed is early:
+            self._noticed = []
+        return ReadAnswer(answer.value, started=bool(early))
 
     async def _others(self, reply: str | None) -> list[str]:
         """The lines that came besides an answer, or follow it at once, and would answer the same question."""

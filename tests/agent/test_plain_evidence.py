@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agent.evidence import Booted
 from agent.operation import Cause, Outcome, Proof
+from agent.steps import Session
 from devices.profile import Verify
 from simulator.habits import Habits
 from tests.agent.line_desk import CARRIERS, Bench, NamingDevice, at_a_bench
@@ -64,6 +66,20 @@ def test_a_start_just_before_the_baseline_is_read(tmp_path: Path) -> None:
         assert lines[0] == "[WARN] the device announced a start"
 
     at_a_bench(tmp_path, play, "read 2: late_request 0.2; cmd 1: drop_ack", carrier="pty")
+
+
+def test_a_start_before_a_refused_reading_is_not_forgotten(tmp_path: Path) -> None:
+    """Where no value carries it, a start stays to be told."""
+
+    async def play(bench: Bench) -> None:
+        with bench.desk.service.hold(bench.desk.target()) as station:
+            await station.connect(Session.KEEP, 1)
+            asyncio.get_running_loop().call_later(0.1, bench.device.reboot)
+            answer = await station.read("DANCE")
+            assert (answer.value, answer.problem is not None, answer.started) == (None, True, False)
+            assert station.noticed() == [Booted(1)]
+
+    at_a_bench(tmp_path, play, "cmd 1: late_request 0.2", carrier="pty")
 
 
 @both
