@@ -278,9 +278,8 @@ class LineStation(UnnumberedStation):
         if not isinstance(outcome, Answer):
             return ReadAnswer(None)
         answer: Answered = outcome.reply
-        early = (
-            self._noticed
-        )  # a start that is announced from here on comes after the answer, in a list of its own
+        # A start that is announced from here on comes after the answer, and in a list of its own.
+        early = self._noticed
         if any(line != answer.line for line in await self._others(reply)):
             self._means.told.warn("two answers to one question: neither is believed")
             return ReadAnswer(None)

@@ -13,12 +13,9 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from agent.clock import Clock
-from agent.clock import stamp as stamp_of
 from agent.operation import Cause, Operation, Outcome, Result
 from agent.processes import Holder
 from agent.service import Service
@@ -35,8 +32,8 @@ from tests.exhaustive.points import AGENT, MEANWHILE, THEN
 from tests.exhaustive.setup import ATTEMPTS, PATIENCE_S, SILENCE_S, Setup
 from tests.exhaustive.truth import Truth, truth_of
 from tests.exhaustive.world import World
+from worlds.world import WorldClock
 
-START = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
 DEAD_PID = 2**22 + 7
 """Above every pid of the machine: a holder with it is gone."""
 KEY = "k"
@@ -50,21 +47,6 @@ _BOOTS = (Option("nothing", 0), Option("the device boots"))
 ANOTHER = Option("another command", 0)
 _WANTED = (Option("the same key", 0), ANOTHER)
 _UNREACHED = (Cause.UNREACHABLE, Cause.WRONG_DEVICE)
-
-
-class PlayClock(Clock):
-    """UTC that moves with the event loop."""
-
-    def __init__(self) -> None:
-        super().__init__(lambda: START + timedelta(seconds=asyncio.get_running_loop().time()))
-        self._stamped = (-1.0, "")
-
-    def stamp(self) -> str:
-        """As `Clock.stamp`; while virtual time stands still it is the same text."""
-        now_s = self.now_s()
-        if self._stamped[0] != now_s:
-            self._stamped = now_s, stamp_of(self.utc())
-        return self._stamped[1]
 
 
 class Handle:
@@ -128,7 +110,7 @@ class Bench:
         self._loop.set_exception_handler(self._failed)
         self._failures: list[str] = []
         self._settings = Settings(home, home, None, None, "desk", "ana")
-        self._clock = PlayClock()
+        self._clock = WorldClock()
         self._numbers = itertools.count(1)
 
     def close(self) -> None:
