@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from agent.address import parse_url
-from agent.inventory import Inventory, load
+from agent.inventory import load
 from agent.selection import select
-from devices.problems import FileProblems
 from tests.fuzz.damage import HOSTILE, Edit, Turn, damaged, edits, turned, turns
 from tests.fuzz.seeded import fuzz
+from tests.fuzz.told import loaded_or_told
 
 YAML_FILE = """\
 defaults: {timeout: 2s, attempts: 3}
@@ -40,24 +40,9 @@ NAMES = {"yaml": YAML_FILE, "csv": CSV_FILE}
 cells = st.one_of(st.sampled_from([str(value) for value in HOSTILE]), st.text(max_size=8))
 
 
-def loaded_or_told(path: Path) -> Inventory | None:
-    """The inventory in the file, or None where its problems are told as they must be."""
-    try:
-        return load(path)
-    except FileProblems as problems:
-        told = problems.problems
-    assert told
-    for problem in told:
-        assert str(problem).startswith(f"{path}:")
-        assert problem.path == str(path)
-        assert problem.message
-        assert (problem.line or 1) >= 1
-    return None
-
-
 def use(path: Path) -> None:
     """Whatever loads has devices that can be meant by their names and reached by their addresses."""
-    inventory = loaded_or_told(path)
+    inventory = loaded_or_told(load, path)
     if inventory is None:
         return
     assert inventory.devices

@@ -14,31 +14,16 @@ from devices.calls import resolve
 from devices.catalog import choose
 from devices.lint import lint
 from devices.loader import SHIPPED, load
-from devices.problems import FileProblems, UsageProblem
+from devices.problems import UsageProblem
 from devices.profile import Profile
 from devices.samples import values_of
 from tests.devices.test_loader import LOGGER
 from tests.fuzz.damage import Edit, Turn, damaged, edits, turned, turns
 from tests.fuzz.seeded import fuzz
+from tests.fuzz.told import loaded_or_told
 
 SOURCES = {path.stem: path.read_text() for path in sorted(SHIPPED.rglob("*.yaml"))} | {"logger": LOGGER}
 sources = pytest.mark.parametrize("source", SOURCES)
-
-
-def loaded_or_told(path: Path) -> Profile | None:
-    """The profile in the file, or None where its problems are told as they must be."""
-    try:
-        return load(path)
-    except FileProblems as problems:
-        told = problems.problems
-    assert told
-    for problem in told:
-        assert str(problem).startswith(f"{path}:")
-        assert problem.path == str(path)
-        assert (problem.line or 1) >= 1
-        assert (problem.column or 1) >= 1
-        assert problem.message
-    return None
 
 
 def use(profile: Profile) -> None:
@@ -67,7 +52,7 @@ def test_a_profile_that_means_something_else(source: str, how: list[Turn], tmp_p
     yaml.dump(turned(yaml.load(SOURCES[source]), how), text)
     path = tmp_path / "profile.yaml"
     path.write_text(text.getvalue(), encoding="utf-8")
-    profile = loaded_or_told(path)
+    profile = loaded_or_told(load, path)
     if profile is not None:
         use(profile)
 
@@ -79,6 +64,6 @@ def test_a_profile_with_other_bytes(source: str, how: list[Edit], tmp_path: Path
     """Bytes lost, inserted and replaced, also such that are no text."""
     path = tmp_path / "profile.yaml"
     path.write_bytes(damaged(SOURCES[source].encode(), how))
-    profile = loaded_or_told(path)
+    profile = loaded_or_told(load, path)
     if profile is not None:
         use(profile)
