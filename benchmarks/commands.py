@@ -24,11 +24,11 @@ from pathlib import Path
 from ulid import ULID
 
 from agent.operation import Operation, Terms
-from agent.order import terms_for
 from agent.service import Service
 from agent.settings import Settings
 from agent.stations import Target
 from agent.store.sqlite import open_database
+from agent.terms import terms_for
 from devices.catalog import choose, resolve
 from devices.loader import find
 from devices.profile import Profile

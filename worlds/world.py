@@ -16,10 +16,10 @@ from agent.clock import Clock
 from agent.clock import stamp as stamp_of
 from agent.links.link import Link
 from agent.operation import Operation, Result, Terms
-from agent.order import terms_for
 from agent.service import Report
 from agent.stations import Target
 from agent.store.database import Refused
+from agent.terms import terms_for
 from devices.catalog import choose, resolve
 from devices.kinds import Policy
 from logs.events import Event

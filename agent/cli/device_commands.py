@@ -10,9 +10,9 @@ from agent.cli.options import Common, command
 from devices.problems import UsageProblem
 
 if TYPE_CHECKING:
-    from agent.cli.targets import Chosen
     from agent.service import Probe, Service
     from agent.station import Identity
+    from agent.targets import Chosen
 
 Targets = Annotated[
     list[str], typer.Argument(metavar="TARGET...", help="Name, glob, group:, tag:, @FILE or URL.")
@@ -35,7 +35,7 @@ def devices(common: Common) -> None:
     """List the inventory."""
     from agent.cli.device_table import show_devices
     from agent.cli.places import settings_of
-    from agent.cli.targets import inventory_of
+    from agent.targets import inventory_of
 
     settings = settings_of(common)
     show_devices(common, settings, inventory_of(settings))
@@ -52,9 +52,9 @@ def explain(
 ) -> None:
     """Say which policy a command gets, why, and what each loss would lead to. Sends nothing."""
     from agent.cli.explain_text import show_explanation
-    from agent.cli.orders import choose_policy, terms_of
     from agent.cli.places import settings_of
-    from agent.cli.targets import choose_targets
+    from agent.orders import choose_policy, terms_of
+    from agent.targets import choose_targets
     from devices.catalog import resolve
 
     for chosen in choose_targets(settings_of(common), [target], profile):
@@ -74,7 +74,7 @@ def get(
     """Read settings."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import reachable_targets
+    from agent.targets import reachable_targets
 
     settings = settings_of(common)
     chosen = reachable_targets(settings, [target], profile)
@@ -152,7 +152,7 @@ def probe(
     """Ask devices who they are; with --take-over also make them ours."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import reachable_targets
+    from agent.targets import reachable_targets
 
     if take_over and not common.reason:
         raise UsageProblem(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.cli import output
 from agent.cli.options import Common
-from agent.cli.patience import silence_s
-from agent.cli.places import load_profile
+from agent.patience import silence_s
+from agent.profile_folders import load_profile
 
 if TYPE_CHECKING:
     from agent.inventory import Device, Inventory

@@ -12,11 +12,11 @@ from devices.problems import UsageProblem
 from logs.text import escape
 
 if TYPE_CHECKING:
-    from agent.cli.targets import Chosen
     from agent.journal import Entry
     from agent.operation import Result
     from agent.service import Service
     from agent.settings import Settings
+    from agent.targets import Chosen
 
 Op = Annotated[str, typer.Argument(metavar="OP", help="The operation's id, or its beginning.")]
 
@@ -193,7 +193,7 @@ def resolve(
 
 def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":
     """The device of an operation: by its name in the inventory, else where it was met."""
-    from agent.cli.targets import reachable_targets
+    from agent.targets import reachable_targets
 
     o = entry.operation
     if settings.inventory is not None and "://" not in o.device:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from agent.address import parse_url
 from agent.cli.exit_codes import Exit
 from agent.cli.health import Finding, State
-from agent.cli.places import profile_roots
+from agent.profile_folders import profile_roots
 from agent.settings import Settings
 from devices.problems import FileProblem, FileProblems, UsageProblem
 

@@ -13,7 +13,7 @@ import typer
 from agent.cli import output
 from agent.cli.new_files import write_new
 from agent.cli.options import Common, command
-from agent.cli.places import FOLDER
+from agent.profile_folders import FOLDER
 from agent.settings import INVENTORY_FILE, PROJECT_FILE
 from devices.problems import UsageProblem
 

@@ -13,7 +13,8 @@ import typer
 from agent.cli import output
 from agent.cli.new_files import write_new
 from agent.cli.options import Common
-from agent.cli.places import profile_roots, settings_of
+from agent.cli.places import settings_of
+from agent.profile_folders import profile_roots
 from devices.problems import UsageProblem
 
 

@@ -14,8 +14,9 @@ import typer
 from agent.cli import output
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
-from agent.cli.places import load_profile, profile_roots, settings_of
+from agent.cli.places import settings_of
 from agent.cli.profile_new import new
+from agent.profile_folders import load_profile, profile_roots
 
 if TYPE_CHECKING:
     from agent.settings import Settings

@@ -13,9 +13,9 @@ from agent.cli.options import Common, command
 from devices.problems import UsageProblem
 
 if TYPE_CHECKING:
-    from agent.cli.targets import Chosen
     from agent.operation import Operation
     from agent.service import Report, Service
+    from agent.targets import Chosen
 
 ASKED = frozenset({"relative", "toggle", "trigger", "reset"})
 """Kinds that ask before they are sent (CLI.md 1)."""
@@ -44,11 +44,11 @@ def send(
     confirm: Annotated[str | None, typer.Option(metavar="NAME", help="Confirms what --yes does not.")] = None,
 ) -> None:
     """Send one command of the catalog, e.g. `ackonce send pump-7 ADJUST offset +5`."""
-    from agent.cli.orders import order_for
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.targets import reachable_targets
+    from agent.orders import order_for
     from agent.store.database import StoreError
+    from agent.targets import reachable_targets
 
     _refuse_unknown_options(words, raw=raw)
     if key is not None and not key.strip():

@@ -17,13 +17,13 @@ from agent.evidence import Sent
 from agent.journal import Case, Intent
 from agent.links.link import Link, LinkLost, Receiver, Unreachable
 from agent.operation import Operation
-from agent.order import terms_for
 from agent.processes import Holder
 from agent.registry import Lease
 from agent.service import Report, Service
 from agent.settings import Settings
 from agent.stations import Target
 from agent.steps import Step
+from agent.terms import terms_for
 from devices.catalog import Policy, choose, resolve
 from devices.loader import load
 from devices.profile import Profile

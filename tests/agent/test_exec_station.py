@@ -11,11 +11,11 @@ import pytest
 
 from agent.links.link import Unreachable
 from agent.operation import Cause, Operation, Outcome, Proof, Result
-from agent.order import terms_for
 from agent.service import Service
 from agent.settings import Settings
 from agent.station import ReadAnswer
 from agent.stations import Target
+from agent.terms import terms_for
 from devices.catalog import choose, resolve
 from devices.loader import load
 from devices.profile import Profile

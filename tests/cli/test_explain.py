@@ -6,7 +6,7 @@ import pytest
 from agent.cli.explain_text import SECOND_COPY, explanation, explanation_json
 from agent.cli.foresee import LOSSES, foresee
 from agent.operation import Terms
-from agent.order import terms_for
+from agent.terms import terms_for
 from devices.calls import Call, resolve
 from devices.catalog import Choice, Policy, choose
 from devices.kinds import Kind

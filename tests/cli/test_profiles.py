@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from agent.cli.options import Common
-from agent.cli.places import load_profile, profile_roots, settings_of
+from agent.cli.places import settings_of
+from agent.profile_folders import load_profile, profile_roots
 from devices.problems import FileProblems, UnknownProfile
 from tests.cli.project import LINE_PROFILE, Project
 

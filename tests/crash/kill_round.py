@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from agent import settings
-from agent.cli.orders import order_for
-from agent.cli.targets import reachable_targets
 from agent.operation import Outcome
+from agent.orders import order_for
 from agent.service import Report, Service
+from agent.targets import reachable_targets
 from tests.cli.process_rig import ProcessRig, Running
 from tests.cli.project import Ended
 from tests.crash.plain import judge_words

@@ -5,7 +5,7 @@ from functools import cached_property
 from pathlib import Path
 
 from agent.operation import Terms
-from agent.order import terms_for
+from agent.terms import terms_for
 from devices.catalog import Policy, choose, resolve
 from devices.loader import load
 from devices.profile import Profile

@@ -8,8 +8,8 @@ from hypothesis import given
 from ruamel.yaml import YAML
 
 from agent.operation import Terms
-from agent.order import terms_for
 from agent.policy import next_step
+from agent.terms import terms_for
 from devices.calls import resolve
 from devices.catalog import choose
 from devices.lint import lint

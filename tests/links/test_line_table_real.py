@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent.cli.orders import order_for
-from agent.cli.targets import Chosen
 from agent.inventory import Device
 from agent.operation import Outcome, Proof
+from agent.orders import order_for
 from agent.service import Service
 from agent.settings import Settings
 from agent.stations import Target
+from agent.targets import Chosen
 from simulator.equipment import Controller
 from simulator.fault_kinds import TEXT
 from simulator.faults import parse

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from agent.cli import output
-from agent.cli.places import profile_roots
-from agent.cli.targets import choose_targets, inventory_of
 from agent.operation import Outcome
+from agent.profile_folders import profile_roots
 from agent.settings import Settings, resolve
 from agent.stations import Target
+from agent.targets import choose_targets, inventory_of
 from devices.loader import find
 from devices.problems import UsageProblem
 from worlds.own.plays import Tally, Weather

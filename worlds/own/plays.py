@@ -15,11 +15,11 @@ from itertools import count, islice, product
 from pathlib import Path
 
 from agent.operation import Operation, Outcome, Result, Terms
-from agent.order import terms_for
 from agent.processes import Holder
 from agent.service import Service
 from agent.settings import Settings
 from agent.stations import Target
+from agent.terms import terms_for
 from devices.calls import Call
 from devices.catalog import choose, resolve
 from devices.kinds import Policy

@@ -12,13 +12,13 @@ from agent.cli.demo.tally import Said
 from agent.cli.demo.work import COPIES_MAX, LATE_S, WORK
 from agent.cli.exit_codes import Abandoned
 from agent.cli.options import Common
-from agent.cli.orders import order_for
 from agent.cli.running import run_agent
 from agent.cli.sequence import rows
-from agent.cli.targets import Chosen, choose_targets
 from agent.operation import Cause, Operation, Outcome, Proof, Result
+from agent.orders import order_for
 from agent.service import Report, Service
 from agent.settings import Settings
+from agent.targets import Chosen, choose_targets
 from devices.kinds import Policy
 from logs.picture import Picture
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.cli.patience import silence_s
-from agent.cli.places import load_profile
 from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load
+from agent.patience import silence_s
+from agent.profile_folders import load_profile
 from agent.selection import select
 from agent.settings import Settings
 from agent.stations import Target, obstacle

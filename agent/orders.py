@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from ulid import ULID
 
-from agent.cli.targets import Chosen
 from agent.operation import Operation, Terms
-from agent.order import terms_for
 from agent.settings import Settings
+from agent.targets import Chosen
+from agent.terms import terms_for
 from devices import catalog
 from devices.catalog import Call, Choice, Policy, PolicyRefused
 from devices.problems import UsageProblem

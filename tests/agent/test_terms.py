@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agent.operation import Terms
-from agent.order import terms_for
+from agent.terms import terms_for
 from devices.catalog import choose, resolve
 from devices.loader import load
 
