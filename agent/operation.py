@@ -100,7 +100,8 @@ class Terms:
     `queries` maps a setting to the text that reads it, `replies` to the pattern of its answer where it has one of its
     own. `apart`: the read-back's answer surely cannot be an ack that is still owed. `queued`: an ack says that the
     command was taken, not that it is done. `mode`: a setting and the value that it must have before the
-    command may be sent at all. `setting`: the one that the command changes, where the profile names it.
+    command may be sent at all. `setting`: the one that the command changes, where the profile names it. `if_needed`:
+    the setting is read first, and nothing is sent where it has the wanted value already.
     """
 
     policy: Policy
@@ -125,6 +126,7 @@ class Terms:
     nak_may_follow_effect: bool = False
     apart: bool = False
     queued: bool = False
+    if_needed: bool = False
 
     def to_json(self) -> str:
         """The terms as one line of JSON, as the journal keeps them."""

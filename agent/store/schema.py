@@ -43,6 +43,27 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # A stream that opening anew does not cut: until when the answer to its last request may still come.
         "CREATE TABLE stream (stream TEXT PRIMARY KEY, until_utc TEXT NOT NULL, late_s REAL NOT NULL)",
     ),
+    (
+        # One plan under one key: its text as it was when it began, and the process that works on it.
+        """CREATE TABLE run (
+            run TEXT PRIMARY KEY, plan TEXT NOT NULL, key TEXT NOT NULL, path TEXT NOT NULL, text TEXT NOT NULL,
+            digest TEXT NOT NULL, options TEXT NOT NULL, reason TEXT, actor TEXT NOT NULL, agent TEXT NOT NULL, job TEXT,
+            holder TEXT, begun_utc TEXT NOT NULL, ended_utc TEXT, state TEXT NOT NULL, summary TEXT,
+            UNIQUE (plan, key))""",
+        # A step of a run on a device. What became of it is in its operation; `note` says why it had none.
+        """CREATE TABLE run_step (
+            run TEXT NOT NULL REFERENCES run (run), n INTEGER NOT NULL, device TEXT NOT NULL, step TEXT NOT NULL,
+            command TEXT NOT NULL, note TEXT, PRIMARY KEY (run, device, step))""",
+        "CREATE INDEX operation_run ON operation (run) WHERE run IS NOT NULL",
+        # A plan with a schedule. `consent` is the digest of the plan that somebody agreed to.
+        """CREATE TABLE job (
+            job TEXT PRIMARY KEY, path TEXT NOT NULL, cron TEXT NOT NULL, tz TEXT NOT NULL, missed TEXT NOT NULL,
+            options TEXT NOT NULL, consent TEXT, reason TEXT, added_by TEXT NOT NULL, added_utc TEXT NOT NULL)""",
+        # A time at which a job was due: whoever makes the row has claimed it.
+        """CREATE TABLE due (
+            job TEXT NOT NULL, due_utc TEXT NOT NULL, state TEXT NOT NULL, claimed_by TEXT, claimed_utc TEXT, run TEXT,
+            note TEXT, PRIMARY KEY (job, due_utc))""",
+    ),
 )
 
 VERSION = len(MIGRATIONS)
