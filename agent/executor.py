@@ -296,6 +296,8 @@ def _value(facts: list[Evidence], outcome: Outcome, setting: str | None) -> str 
                 return text
             case Reading(why=Why.VERIFY, value=value) if value is not None and fact.setting == setting:
                 return value
+            case Reading(value=value) if outcome is Outcome.UNCHANGED and fact.setting == setting:
+                return value
             case Sent():
                 return None  # what was read before the last copy is old
     return None

@@ -74,6 +74,8 @@ class Narrator:
             case Outcome.APPLIED, Proof.VERIFIED:
                 text = f"{result.expected} = expected, not re-sent"
                 return self._event(ts, "INFO", "verify", text=text, elapsed_s=result.elapsed_s)
+            case Outcome.UNCHANGED, _:
+                return self._event(ts, "INFO", "verify", text=f"{result.value} = wanted already, nothing sent")
             case Outcome.NOT_APPLIED, Proof.VERIFIED:
                 return self._event(ts, "INFO", "verify", text=f"{result.before} = as before, not applied")
             case _, Proof.PERSON if self._asked_again:

@@ -70,6 +70,8 @@ def _after_a_person(t: Terms, v: View, person: Person) -> Step:
 
 
 def _before_first_copy(t: Terms, v: View) -> Step:
+    if t.if_needed and readback.stands_already(t, v):
+        return Finish(Outcome.UNCHANGED, Proof.VERIFIED, f"it reads {readback.expected(t, v)} already")
     if v.given_up is not None:
         return Finish(Outcome.NOT_SENT, None, v.given_up.why, v.given_up.cause)
     if v.opening_failed is not None:
@@ -86,6 +88,9 @@ def _before_first_copy(t: Terms, v: View) -> Step:
         for name in readback.settings_needed(t):
             if v.baselines.get(name) is None:
                 return _baseline(t, v, name)
+    look = readback.look_first(t, v) if t.if_needed else None
+    if look is not None:
+        return look
     if t.policy is not Policy.READ_THEN_SET:
         return Send(t.text, 1)
     text = _absolute_text(t, v)
@@ -377,8 +382,16 @@ def _read_back_or_doubt(t: Terms, v: View, why: str) -> Step:
 
 
 def _baseline_authorises(t: Terms, v: View) -> bool:
-    """The absolute command of read-then-set has no stop to fear; a relative one may have run into an undeclared one."""
-    return t.policy is Policy.READ_THEN_SET or readback.baseline_authorises(t, readback.expected(t, v) or "")
+    """Whether an unchanged setting means that no copy took effect.
+
+    The absolute command of read-then-set has no stop to fear; a relative one may have run into an undeclared one. Where
+    copies follow each other without a look, a start of the device between two of them may have put the setting back.
+    """
+    looked_between = t.policy in _WITH_BASELINE or (t.readback is not None and t.readback.durable)
+    no_stop = t.policy is Policy.READ_THEN_SET or readback.baseline_authorises(
+        t, readback.expected(t, v) or ""
+    )
+    return looked_between and no_stop
 
 
 def _doubt(why: str) -> Finish:

@@ -12,7 +12,7 @@ The evidence rules of CATALOG.md 2. A read-back may end the matter or ask for an
 | void | expected is not the value from before | `is_void` |
 | boots | no start lies between that could have put it back | `_boot_voids`, `_unless_booted` |
 | clamps | an unchanged value cannot be a stop | `baseline_authorises` |
-| sole writer | nobody else writes the setting | `devices/catalog.py`, `order.py`: no read-back at all |
+| sole writer | nobody else writes the setting | `devices/catalog.py`, `terms.py`: no read-back at all |
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from agent.evidence import Nakked, Why
-from agent.operation import BOOT, Readback, Terms
+from agent.operation import BOOT, Numbering, Readback, Terms
 from agent.reckoning import Look, View
 from agent.steps import Connect, Drain, Read, Session, Step, Wait
 from devices.expressions import Value, clamps, evaluate, names_of
@@ -91,6 +91,34 @@ def baseline_authorises(terms: Terms, want: str) -> bool:
     if back.min is None or back.max is None:
         return False
     return Decimal(back.min) <= Decimal(want) <= Decimal(back.max)
+
+
+def stands_already(terms: Terms, v: View) -> bool:
+    """Before the first copy: the setting has the wanted value, long enough after anything that was sent earlier."""
+    back, want = terms.readback, expected(terms, v)
+    seen = v.baselines.get(back.setting) if back is not None else None
+    if back is None or want is None or seen is None or not _alike(back, seen, want):
+        return False
+    return terms.settle_s <= 0 or v.baseline_waits > 0
+
+
+def look_first(terms: Terms, v: View) -> Step | None:
+    """Before the first copy of what is sent only if needed: the next look, or None where nothing more can be learnt.
+
+    A setting that cannot be read is no reason to leave an absolute command undone.
+    """
+    back, want = terms.readback, expected(terms, v)
+    if back is None or want is None:
+        return None
+    if back.setting not in v.baselines:
+        return Read(back.setting, Why.BASELINE) if v.failed_reads < terms.attempts_max else None
+    seen = v.baselines[back.setting]
+    if seen is None:
+        return way_back(terms, v) if v.owes_read and terms.numbering is Numbering.NONE else None
+    if not _alike(back, seen, want):
+        return None
+    # It may be what stood there before the effect of an earlier command could be seen.
+    return Read(back.setting, Why.BASELINE) if v.waits else Wait(terms.settle_s)
 
 
 def look(terms: Terms, v: View) -> Step | Verdict:
@@ -172,9 +200,11 @@ def _another_look(terms: Terms, back: Readback, v: View, taken: list[Look]) -> S
 def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
     """Asked where no copy can arrive any more: numbered, behind a refusal of the last copy, or on a quiet path.
 
-    Copies before the last need no look: each further one went out on a quiet path only.
+    Copies before the last need no look where each further one went out on a quiet path only; those of an absolute
+    command did not, so that a refusal of the last says nothing of them.
     """
-    behind_the_answer = isinstance(v.word, Nakked) and conn == v.copies[-1].conn
+    alone = len(v.copies) == 1 or not terms.idempotent
+    behind_the_answer = alone and isinstance(v.word, Nakked) and conn == v.copies[-1].conn
     return v.number is not None or behind_the_answer or waited_s >= terms.late_max_s
 
 

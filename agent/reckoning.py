@@ -69,15 +69,16 @@ class Number:
 class View:
     """The state of knowledge.
 
-    `unsent` counts copies that did not leave after all; they are not among the `copies`.
-    `silent` counts copies that ended without a word in this round of effort, `silent_here` those on the open
-    connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the
-    answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no answer, `problem`
-    is what the device said to the last of them. `readings` are those of the read-back since the last copy; a failed
-    reading of the boot count is among them, because it leaves the look before it unproven. `earlier_open`: a number
-    before the newest may have been executed. `hello_is_news`: something happened since the last HELLO, so that the
-    device's record may say more than it did. `same_session`: a new session turned out to be the old one.
-    `person_questioned`: the device is asked once more after a person's word.
+    `unsent` counts copies that did not leave after all; they are not among the `copies`. `silent` counts copies
+    that ended without a word in this round of effort, `silent_here` those on the open connection. `conn` is the
+    open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the answer to a copy, or to
+    a read. `failed_reads` counts readings before the first copy that got no answer, `problem` is what the device
+    said to the last of them; `baseline_waits` is how many waits the last one had behind it. `readings` are those of
+    the read-back since the last copy; a failed reading of the boot count is among them, because it leaves the look
+    before it unproven. `earlier_open`: a number before the newest may have been executed. `hello_is_news`:
+    something happened since the last HELLO, so that the device's record may say more than it did. `same_session`: a
+    new session turned out to be the old one. `person_questioned`: the device is asked once more after a person's
+    word.
     """
 
     connected: Connected | None = None
@@ -101,6 +102,7 @@ class View:
     same_session: bool = False
     baselines: dict[str, str | None] = field(default_factory=dict)
     baseline_conn: int | None = None
+    baseline_waits: int = 0
     readings: list[Look] = field(default_factory=list)
     boot_after: str | None = None
     owes_copy: bool = False
@@ -259,6 +261,7 @@ def _reading(v: View, fact: Reading) -> None:
         v.problem = fact.problem
         v.baselines[fact.setting] = fact.value
         v.baseline_conn = fact.conn
+        v.baseline_waits = v.waits
     elif fact.setting == BOOT and fact.value is not None:
         v.boot_after = fact.value
     else:

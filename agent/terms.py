@@ -11,7 +11,14 @@ from devices.values import plain
 
 
 def terms_for(
-    profile: Profile, call: Call, policy: Policy, *, reply_s: float, attempts: int, survives_reopen: bool
+    profile: Profile,
+    call: Call,
+    policy: Policy,
+    *,
+    reply_s: float,
+    attempts: int,
+    survives_reopen: bool,
+    if_needed: bool = False,
 ) -> Terms:
     """The terms of one command.
 
@@ -22,6 +29,8 @@ def terms_for(
         reply_s: silence time of one exchange, as resolved for this device.
         attempts: how many copies may end in silence.
         survives_reopen: old answers may still come after the link was opened anew.
+        if_needed: nothing is to be sent where the setting has its value already. Only an absolute command with a
+            read-back can be asked for so; another one is sent.
     """
     command = call.command
     form = _absolute_form(profile, command) if policy is Policy.READ_THEN_SET else None
@@ -51,6 +60,7 @@ def terms_for(
         nak_may_follow_effect=command.nak_may_follow_effect,
         apart=back is not None and _told_apart(profile, back),
         queued=command.ack_means == "queued",
+        if_needed=if_needed and back is not None and command.effect_class is EffectClass.IDEMPOTENT,
     )
 
 

@@ -47,8 +47,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # One plan under one key: its text as it was when it began, and the process that works on it.
         """CREATE TABLE run (
             run TEXT PRIMARY KEY, plan TEXT NOT NULL, key TEXT NOT NULL, path TEXT NOT NULL, text TEXT NOT NULL,
-            digest TEXT NOT NULL, options TEXT NOT NULL, reason TEXT, actor TEXT NOT NULL, agent TEXT NOT NULL, job TEXT,
-            holder TEXT, begun_utc TEXT NOT NULL, ended_utc TEXT, state TEXT NOT NULL, summary TEXT,
+            digest TEXT NOT NULL, options TEXT NOT NULL, reason TEXT, actor TEXT NOT NULL, agent TEXT NOT NULL,
+            job TEXT, holder TEXT, begun_utc TEXT NOT NULL, ended_utc TEXT, state TEXT NOT NULL, summary TEXT,
             UNIQUE (plan, key))""",
         # A step of a run on a device. What became of it is in its operation; `note` says why it had none.
         """CREATE TABLE run_step (

@@ -182,7 +182,7 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
 
 
 def _to_read(setup: Setup, facts: Facts, step: Read) -> Iterator[tuple[Evidence, ...]]:
-    values: tuple[str | None, ...] = (BASELINE, None)
+    values: tuple[str | None, ...] = (BASELINE, None, *([WANTED] if setup.terms.if_needed else []))
     if step.setting == BOOT:
         values = ("1", None) if step.why is Why.BASELINE else ("1", "2", None)
     elif step.why is Why.VERIFY:

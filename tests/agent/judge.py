@@ -80,6 +80,7 @@ class Judge:
     acked: bool = False
     refused: bool = False
     before: str | None = None
+    before_paused: bool = False
     boot_before: str | None = None
     boot_after: str | None = None
     looks: tuple[Look, ...] = ()
@@ -156,7 +157,8 @@ def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSess
     if not j.fates:
         no = isinstance(fact, Nakked) and j.copies == 1 and not terms.nak_may_follow_effect
         acked = isinstance(fact, Acked)
-        j = replace(j, refused=no, owed_copy=False, behind=isinstance(fact, Nakked))
+        behind = isinstance(fact, Nakked) and (j.copies == 1 or not terms.idempotent)
+        j = replace(j, refused=no, owed_copy=False, behind=behind)
         return replace(j, acked=j.acked or (acked and not terms.queued), queued=acked and terms.queued)
     match fact:
         case Acked() | Spent(by=Owner.OURS, status=0):
@@ -200,7 +202,7 @@ def _reading(terms: Terms, j: Judge, fact: Reading) -> Judge:
     if fact.why is Why.BASELINE:
         if fact.setting == BOOT:
             return replace(j, boot_before=fact.value, here=True)
-        return replace(j, before=fact.value, here=True)
+        return replace(j, before=fact.value, before_paused=j.paused, here=True)
     if fact.setting == BOOT:
         return replace(j, boot_after=fact.value)
     quiet = bool(j.fates) or j.behind or j.waited_s >= terms.late_max_s
@@ -258,13 +260,20 @@ def _taken(terms: Terms, j: Judge) -> tuple[Look, ...]:
     return j.looks[-_looks_needed(terms, j) :]
 
 
+def stands_already(terms: Terms, j: Judge) -> bool:
+    """The setting had the wanted value before anything was sent, longer than an earlier effect may take to show."""
+    return terms.if_needed and j.before == WANTED and (terms.settle_s <= 0 or j.before_paused)
+
+
 def shows_baseline(terms: Terms, j: Judge) -> bool:
     """The read-back shows that nothing happened, on a path where nothing can happen any more."""
     back = terms.readback
     if back is None or j.before is None or not shows(terms, j, BASELINE):
         return False
-    if not all(fate.over or fate.garbled or fate.boot != j.boot for fate in j.fates):
+    if not all(fate.over or fate.never or fate.garbled or fate.boot != j.boot for fate in j.fates):
         return False  # a numbered copy may still arrive while its session lives
+    if terms.policy is Policy.RESEND and not back.durable:
+        return False  # a start of the device between two copies may have put it back
     quiet = all(look.quiet for look in _taken(terms, j)) and not j.queued
     stops_known = back.clamps is False or (back.min is not None and back.max is not None)
     return quiet and (stops_known or terms.policy is Policy.READ_THEN_SET)

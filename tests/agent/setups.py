@@ -49,6 +49,7 @@ def _lsq(attempts_max: int) -> list[Setup]:
         "cumulative get-verify": replace(ADJUST, policy=Policy.GET_VERIFY, readback=OFFSET),
         "idempotent": SET,
         "idempotent durable read-back": replace(SET, readback=TARGET),
+        "idempotent, if needed": replace(SET, readback=TARGET, if_needed=True),
     }
     return [
         Setup(
@@ -93,6 +94,12 @@ def _plain(attempts_max: int) -> list[Setup]:
         ),
         "get-verify, an ack is only queued": replace(unnumbered(verify, durable=True), queued=True),
         "resend, an ack is only queued": replace(target, queued=True),
+        "resend, if needed": replace(target, if_needed=True),
+        "resend, if needed, volatile": replace(
+            target, readback=replace(TARGET, durable=False), if_needed=True, boot_query="GET boots"
+        ),
+        "resend, if needed, settled": replace(target, if_needed=True, settle_s=SETTLE_S),
+        "get-verify, if needed": replace(target, policy=verify, if_needed=True),
         "no-retry, an ack is only queued": replace(
             ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE, queued=True
         ),
@@ -119,15 +126,15 @@ HEAVY = (
     "told apart, serial",
     "queued, serial",
     "settled, serial",
+    "if needed, ",
     "cumulative, kept",
 )
 """Games with so many positions that intrusions would not fit into the time of a test; lighter ones show the same."""
 
 
 def _disturbed(setup: Setup) -> bool:
-    """One attempt shows every rule of taking up and giving up; a second one is tried where copies share a number."""
-    shared = setup.terms.attempts_max == 2 and setup.name.startswith("LSQ1 tier 1 cumulative, opened")
-    return shared or (setup.terms.attempts_max == 1 and not any(words in setup.name for words in HEAVY))
+    """One attempt shows every rule of taking up and giving up; `tests/exhaustive` plays more with several copies."""
+    return setup.terms.attempts_max == 1 and not any(words in setup.name for words in HEAVY)
 
 
 THRICE = ("LSQ1 tier 1 cumulative, opened", "resend, 3")
@@ -138,6 +145,8 @@ def _playable(setup: Setup) -> bool:
     """Numbers that are drawn freely, or read back after the session, multiply the games with each attempt more."""
     if setup.terms.attempts_max == max(ATTEMPTS) and not setup.name.startswith(THRICE):
         return False
+    if setup.terms.if_needed:
+        return setup.terms.attempts_max == 1
     read_back = setup.terms.readback is not None
     if setup.numbered and read_back and not setup.terms.idempotent:
         return setup.terms.attempts_max == 1 and "opened" in setup.name

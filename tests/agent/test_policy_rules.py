@@ -209,6 +209,7 @@ PLAIN_SET = replace(SET, numbering=Numbering.NONE, readback=TARGET)
 SERIAL = replace(VERIFY, survives_reopen=True)
 APART = replace(VERIFY, apart=True)
 QUEUED = replace(VERIFY, queued=True)
+NEEDED = replace(PLAIN_SET, if_needed=True)
 SET_COUNTED = replace(PLAIN_SET, readback=replace(TARGET, durable=False), boot_query="GET boots")
 BEGUN: list[Evidence] = [Connected(1), baseline("10"), plain(1, 1)]
 SILENT: list[Evidence] = [*BEGUN, SILENCE]
@@ -337,6 +338,29 @@ EVIDENCE = [
          [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Send(SET.text, 2)),
     Rule("resend: after the last silence the target is read", replace(PLAIN_SET, attempts_max=1),
          [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Read("offset", Why.VERIFY)),
+    Rule("if needed: the setting is read first", NEEDED, [Connected(1)], Read("offset", Why.BASELINE)),
+    Rule("if needed: what is there already is not sent", NEEDED, [Connected(1), baseline("15")], Outcome.UNCHANGED),
+    Rule("if needed: another value is set", NEEDED, [Connected(1), baseline("10")], Send(SET.text, 1)),
+    Rule("if needed: a setting that is refused is set", NEEDED,
+         [Connected(1), Reading("offset", None, 1, Why.BASELINE, "the device says 'ERR'")], Send(SET.text, 1)),
+    Rule("if needed: a lost answer is no answer", NEEDED, [Connected(1), baseline(None)], Connect()),
+    Rule("if needed: a setting that never answers is set, on a connection that owes nothing", NEEDED,
+         [fact for conn in (1, 2, 3) for fact in (Connected(conn), baseline(None, conn))] + [Connected(4)],
+         Send(SET.text, 1)),
+    Rule("if needed: an earlier effect may not show yet", replace(NEEDED, settle_s=SETTLE_S),
+         [Connected(1), baseline("15")], Wait(SETTLE_S)),
+    Rule("if needed: so it is read again", replace(NEEDED, settle_s=SETTLE_S),
+         [Connected(1), baseline("15"), Waited(SETTLE_S)], Read("offset", Why.BASELINE)),
+    Rule("if needed: and then it stands", replace(NEEDED, settle_s=SETTLE_S),
+         [Connected(1), baseline("15"), Waited(SETTLE_S), baseline("15")], Outcome.UNCHANGED),
+    Rule("if needed: a refusal of the second copy says nothing of the first", NEEDED,
+         [Connected(1), baseline("10"), plain(1, 1, SET.text), SILENCE, Connected(2), plain(2, 2, SET.text),
+          Nakked(2, "no"), verify("10")], QUIET),
+    Rule("if needed: a start between two copies may have put a volatile setting back",
+         replace(SET_COUNTED, if_needed=True),
+         [Connected(1), baseline("10"), plain(1, 1, SET.text), SILENCE, Connected(2), baseline("1", 2, BOOT),
+          plain(2, 2, SET.text), SILENCE, STOP, Waited(LATE_S), Connected(3), verify("10", 3),
+          verify("1", 3, setting=BOOT)], Outcome.IN_DOUBT),
     Rule("no-retry: silence is in doubt", replace(ONCE, numbering=Numbering.NONE), [Connected(1), plain(1, 1), SILENCE],
          Outcome.IN_DOUBT),
     Rule("a copy that did not leave is none", replace(ONCE, numbering=Numbering.NONE),

@@ -14,7 +14,7 @@ from agent.operation import Outcome
 from agent.steps import Finish, Send, step_text
 from devices.kinds import Policy
 from tests.agent.game import Brain, Setup, left
-from tests.agent.judge import shows_baseline, unreliable, words
+from tests.agent.judge import shows_baseline, stands_already, unreliable, words
 from tests.agent.setups import SETUPS
 from tests.agent.walk import Position, Walk
 
@@ -52,6 +52,7 @@ def check_send(at: Position, step: Send) -> None:
     assert step.attempt == len(copies) + 1, where
     if not copies:
         assert step.number is None, where
+        assert not stands_already(terms, judge), where
         return
     assert terms.policy is not Policy.NO_RETRY, where
     assert step.text == copies[0].text, where
@@ -73,6 +74,9 @@ def check_word(at: Position, step: Finish) -> None:
     """The word is one that the evidence allows, and a doubt stands only where it allows none."""
     where = (at.setup.name, step, at.facts)
     if not left(at.facts):
+        if step.outcome is Outcome.UNCHANGED:
+            assert stands_already(at.setup.terms, at.judge), where
+            return
         assert step.outcome is Outcome.NOT_SENT, where
         assert step.cause is not None, where
         return

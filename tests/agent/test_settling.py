@@ -458,7 +458,8 @@ def test_cancelling_waits_for_the_word(tmp_path: Path) -> None:
         sending.cancel()
         with pytest.raises(asyncio.CancelledError):
             await sending
-        [entry] = desk.service.journal.find(desk.service.in_hand.operation.op if desk.service.in_hand else "")
+        [op] = desk.service.in_hand
+        [entry] = desk.service.journal.find(op)
         assert entry.result is not None
         assert (entry.result.outcome, entry.result.proof) == (Outcome.APPLIED, Proof.SETTLED)
         assert len(device.copies) == 1

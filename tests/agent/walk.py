@@ -80,7 +80,7 @@ def outlook(terms: Terms, v: View) -> Hashable:
     copies = [v.copies[0].conn, v.copies[-1].conn] if v.copies else []
     conns = [places.setdefault(c, len(places)) for c in (v.conn, v.baseline_conn, *copies)]
     late_s = terms.late_max_s
-    refused = isinstance(v.word, Nakked)
+    refused = isinstance(v.word, Nakked) and (len(v.copies) == 1 or not terms.idempotent)
     quiet = [look.waited_s >= late_s or (refused and look.conn == copies[-1]) for look in v.readings]
     looks = (
         *(
@@ -113,6 +113,7 @@ def outlook(terms: Terms, v: View) -> Hashable:
         (v.settle_held, v.hello_is_news, v.same_session, min(v.unsent, terms.attempts_max)),
         (tuple(v.baselines.items()), looks, v.boot_after, v.owes_copy, v.owes_read, v.booted),
         (min(v.failed_reads, terms.attempts_max), v.problem),
+        (terms.if_needed and v.waits > 0, terms.if_needed and v.baseline_waits > 0),
         (min(v.waited_s, late_s), v.given_up is None),
     )
 
