@@ -64,6 +64,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the loop was made."""
         return self._jumping.now_s
 
+    def stand_still(self, seconds: float) -> None:
+        """The clock goes on, and nothing that was due meanwhile happens before its end: a machine that is suspended."""
+        self._jumping.now_s += seconds
+
 
 def run(main: Callable[[], Coroutine[Any, Any, Result]], *, limit_s: float | None = 3600.0) -> Result:
     """Run `main()` under virtual time and return its result.

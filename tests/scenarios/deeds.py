@@ -8,6 +8,7 @@ Happening (`the agent` may be any process by its name):
     N s pass · from now on: FAULTS · from now on: nothing goes wrong · the device boots · somebody sets NAME to N
     the device is unplugged · the device is plugged in again · another device stands there: SERIAL · our device is back
     the agent is killed · the agent stops once its copy is on record · the agent has its word · Ctrl-C · Ctrl-C again
+    the agent stands still for N s once its copy is on record
     the store is copied · the copy is put back
 """
 
@@ -188,6 +189,10 @@ async def _stops(stage: Stage, who: str) -> None:
     stage.agent(_name(who)).stop_before_copy()
 
 
+async def _stands_still(stage: Stage, who: str, seconds: str) -> None:
+    stage.agent(_name(who)).stand_still_before_copy(float(seconds))
+
+
 async def _has_its_word(stage: Stage, who: str) -> None:
     life = stage.agent(_name(who)).life
     tasks = {task for task, lives in stage.under_way.items() if lives is life}
@@ -227,6 +232,7 @@ _HAPPENINGS: Mapping[str, Callable[..., Coroutine[Any, Any, None]]] = {
     r"from now on: (?P<faults>.+)": _from_now_on,
     r"(?P<who>the agent|[a-z]+) is killed": _killed,
     r"(?P<who>the agent|[a-z]+) stops once its copy is on record": _stops,
+    r"(?P<who>the agent|[a-z]+) stands still for (?P<seconds>[0-9.]+) s once its copy is on record": _stands_still,
     r"(?P<who>the agent|[a-z]+) has its word": _has_its_word,
     r"Ctrl-C": _interrupt,
     r"Ctrl-C again": _interrupt_again,

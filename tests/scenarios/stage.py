@@ -20,6 +20,7 @@ from agent.service import Service
 from agent.settings import Settings
 from agent.stations import Target
 from logs.events import Event, human
+from simulator.loop import VirtualLoop
 from tests.agent.desk import START, Desk, DeviceLink, Network, VirtualClock
 from tests.agent.line_desk import Port
 from tests.crash.crasher import Crash, Crasher
@@ -204,6 +205,20 @@ class Agent(Desk):
             raise Crash
 
         self.service.journal.intend = intend_and_end  # type: ignore[method-assign, assignment]
+
+    def stand_still_before_copy(self, seconds: float) -> None:
+        """The machine will stand still when the next copy is on record; the clock goes on, and nothing else does."""
+        intend = self.service.journal.intend
+
+        async def intend_and_wait(*args: Any) -> Intent:
+            intent = await intend(*args)
+            self.service.journal.intend = intend  # type: ignore[method-assign]
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            loop.stand_still(seconds)
+            return intent
+
+        self.service.journal.intend = intend_and_wait  # type: ignore[method-assign]
 
     def kill(self) -> bool:
         """The process is gone, its connections with it, and another one begins; returns whether it was at work."""
