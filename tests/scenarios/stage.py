@@ -218,7 +218,7 @@ class Agent(Desk):
             loop.stand_still(seconds)
             return intent
 
-        self.service.journal.intend = intend_and_wait  # type: ignore[method-assign]
+        self.service.journal.intend = intend_and_wait  # type: ignore[method-assign, assignment]
 
     def kill(self) -> bool:
         """The process is gone, its connections with it, and another one begins; returns whether it was at work."""
