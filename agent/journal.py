@@ -187,6 +187,10 @@ class Journal:
         )
         return found[0] if found else None
 
+    def of_run(self, run: str) -> list[Entry]:
+        """The operations of a run, oldest first. Raises StoreError."""
+        return self._entries("run = ? ORDER BY created_utc, op", (run,))
+
     def find(self, op: str) -> list[Entry]:
         """Operations whose id is, or begins with, `op`. Raises StoreError."""
         exact = self._entries("op = ?", (op,))

@@ -23,26 +23,57 @@ def order_for(
     key: str | None = None,
     attempts: int | None = None,
     reason: str | None = None,
+    if_needed: bool = False,
 ) -> Operation:
     """The operation that words mean for a device. `raw`: the words as they are. Raises UsageProblem."""
     call = catalog.raw(" ".join(words)) if raw else catalog.resolve(chosen.profile, words)
+    return order_of(
+        settings,
+        chosen,
+        call,
+        policy=policy,
+        key=key,
+        attempts=attempts,
+        reason=reason,
+        if_needed=if_needed,
+    )
+
+
+def order_of(
+    settings: Settings,
+    chosen: Chosen,
+    call: Call,
+    *,
+    policy: str | None = None,
+    key: str | None = None,
+    attempts: int | None = None,
+    reason: str | None = None,
+    run: str | None = None,
+    step: str | None = None,
+    if_needed: bool = False,
+) -> Operation:
+    """The operation of a call on a device. `if_needed` as in `terms.terms_for`. Raises UsageProblem."""
     choice = choose_policy(chosen, call, policy)
     return Operation(
         op=str(ULID()),
         device=chosen.device.name,
         command=_spelled(call),
         kind=call.command.kind.value,
-        terms=terms_of(chosen, call, choice, attempts),
+        terms=terms_of(chosen, call, choice, attempts, if_needed=if_needed),
         profile=chosen.profile.name,
         profile_digest=chosen.profile.digest,
         route=chosen.target.url,
         submitted_by=settings.actor,
         key=key,
         reason=reason,
+        run=run,
+        step=step,
     )
 
 
-def terms_of(chosen: Chosen, call: Call, choice: Choice, attempts: int | None = None) -> Terms:
+def terms_of(
+    chosen: Chosen, call: Call, choice: Choice, attempts: int | None = None, *, if_needed: bool = False
+) -> Terms:
     """The terms of a call on a device, as patient as this run is."""
     return terms_for(
         chosen.profile,
@@ -51,6 +82,7 @@ def terms_of(chosen: Chosen, call: Call, choice: Choice, attempts: int | None = 
         reply_s=chosen.target.timeout_s,
         attempts=attempts or chosen.target.attempts,
         survives_reopen=chosen.target.survives_reopen,
+        if_needed=if_needed,
     )
 
 

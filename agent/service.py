@@ -6,7 +6,7 @@ back. What is typed, asked and printed is not its business.
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.clock import Clock
 from agent.deadlines import Deadlines
@@ -38,12 +38,17 @@ class KeyClash(Exception):  # noqa: N818 - a caller's mistake, told as it is
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How an operation ended. `recorded` is False where it never came to an entry in the journal."""
+    """How an operation ended. `recorded` is False where it never came to an entry in the journal.
+
+    `skipped`: nothing was done, because its key had done it or asked for it before. `held_by`: the id of the operation
+    in doubt that holds the device, where that is why nothing was sent.
+    """
 
     operation: Operation
     result: Result
     skipped: bool = False
     recorded: bool = True
+    held_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class Probe:
 
 
 class Service:
-    """The agent in this process."""
+    """The agent in this process. `in_hand` are the operations that it is carrying out, by their ids."""
 
     def __init__(
         self,
@@ -89,7 +94,7 @@ class Service:
         self.executor = Executor(
             self.journal, self.registry, self.clock, self.deadlines, self.holder.agent, self.log.write
         )
-        self.in_hand: Case | None = None
+        self.in_hand: dict[str, Case] = {}
         self._settings = settings
         self._trace = trace
         self._dial = dial or open_link
@@ -156,13 +161,21 @@ class Service:
                 still = result.outcome is Outcome.IN_DOUBT and not earlier.open
                 return Report(earlier.operation, result, skipped=still)
         lease.settled = False
-        self.in_hand = case = Case(operation)
+        self.in_hand[operation.op] = case = Case(operation)
         result = await self.executor.run(station, case)
+        del self.in_hand[operation.op]
         lease.settled = result.outcome is not Outcome.IN_DOUBT and result.cause not in (
             Cause.STORE,
             Cause.HELD,
         )
         return Report(operation, result, recorded=case.begun)
+
+    def may_have_left(self, operation: Operation) -> bool:
+        """Whether a copy of an operation that was begun and has no word may have been written."""
+        case = self.in_hand.get(operation.op)
+        if case is not None:
+            return bool(case.copies())
+        return operation.key is not None  # an earlier operation of its key may have been taken up
 
     async def _settle_first(self, station: Station, operation: Operation) -> Report | None:
         """What was left open on the device is settled before anything new; a report where that stops the operation.
@@ -180,7 +193,10 @@ class Service:
             return None
         asked = earlier.operation.op if earlier is not None and earlier.unsettled else None
         blocked = await settle_unsettled(self.executor, self.journal, station, but=asked)
-        return None if blocked is None else await self._not_sent(station, operation, _blocked_by(*blocked))
+        if blocked is None:
+            return None
+        report = await self._not_sent(station, operation, _blocked_by(*blocked))
+        return replace(report, held_by=blocked[0].operation.op)
 
     def _under_its_key(self, operation: Operation, lease: Lease) -> Entry | None:
         """What was done under the operation's key on this device. Raises KeyClash where it was another command."""

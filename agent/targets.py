@@ -40,11 +40,23 @@ def choose_targets(settings: Settings, patterns: Sequence[str], profile: str | N
         FileProblems: inventory or profile.
     """
     devices: list[tuple[Device, Defaults]] = []
-    names = [pattern for pattern in patterns if not _is_url(pattern)]
+    names = [pattern for pattern in patterns if not is_url(pattern)]
     if names:
         inventory = inventory_of(settings)
         devices += [(device, inventory.defaults) for device in select(inventory, names)]
-    devices += [(_from_url(pattern, profile), Defaults()) for pattern in patterns if _is_url(pattern)]
+    devices += [(_from_url(pattern, profile), Defaults()) for pattern in patterns if is_url(pattern)]
+    return choose_devices(settings, devices, profile)
+
+
+def choose_devices(
+    settings: Settings, devices: Sequence[tuple[Device, Defaults]], profile: str | None = None
+) -> list[Chosen]:
+    """Devices that are found already, each with the defaults of its inventory, and now with its profile too.
+
+    Raises:
+        UsageProblem: one has no profile, or two are one device.
+        FileProblems: a profile.
+    """
     profiles: dict[str, Profile] = {}
     chosen = []
     for device, defaults in devices:
@@ -81,7 +93,8 @@ def reachable_targets(settings: Settings, patterns: Sequence[str], profile: str 
     return chosen
 
 
-def _is_url(pattern: str) -> bool:
+def is_url(pattern: str) -> bool:
+    """Whether a target is an address and no name of the inventory."""
     return pattern.startswith(("tcp:", "serial:", "rfc2217:"))
 
 

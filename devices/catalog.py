@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from devices.calls import Call, raw, resolve
 from devices.kinds import CLASS_OF, EffectClass, Kind, Policy
-from devices.problems import UsageProblem
+from devices.problems import UsageProblem, did_you_mean
 from devices.profile import Command, Profile
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Policy",
     "PolicyRefused",
     "UsageProblem",
+    "call_to_set",
     "choose",
     "raw",
     "resolve",
@@ -59,6 +60,37 @@ def trusts_dedup(profile: Profile) -> bool:
     caller's.
     """
     return profile.dialect == "lsq" or profile.sequence is not None
+
+
+def call_to_set(profile: Profile, setting: str, value: str) -> Call:
+    """Return the call of the one absolute command that gives a setting a value.
+
+    That is a command of one argument which is the value: a `verify` that expects anything else says that the setting
+    would then read otherwise.
+
+    Raises:
+        UsageProblem: no such setting, no such command or several, or the value does not fit its argument.
+    """
+    if setting not in profile.settings:
+        known = f"Settings of {profile.name}: {', '.join(profile.settings) or 'none'}"
+        raise UsageProblem(
+            f"{profile.name} has no setting '{setting}'", did_you_mean(setting, profile.settings) or known
+        )
+    setters = [command for command in profile.commands if _sets(command, setting)]
+    if len(setters) != 1:
+        how_many = "no command" if not setters else "more than one command"
+        changing = [c.name for c in profile.commands if c.setting == setting]
+        hint = f"Those that change it: {', '.join(changing)}. Name one with 'send'" if changing else None
+        raise UsageProblem(f"{profile.name} has {how_many} that sets '{setting}' to a value", hint)
+    [command] = setters
+    return resolve(profile, [*command.name.split(), f"{command.args[0].name}={value}"])
+
+
+def _sets(command: Command, setting: str) -> bool:
+    if command.kind is not Kind.ABSOLUTE or command.setting != setting or len(command.args) != 1:
+        return False
+    verify = command.verify
+    return verify is None or (verify.setting == setting and verify.expect.strip() == command.args[0].name)
 
 
 def choose(profile: Profile, command: Command, asked: Policy | None = None) -> Choice:

@@ -38,6 +38,12 @@ _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fals
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+# What to do about a message of the parser, by a part of it.
+_HINTS = {
+    "\\t": "Indent with blanks, not tabs",
+    "cannot start any token": "Put the word in quotes",
+    "expected alphabetic or numeric character": "Put a word that begins with * or & in quotes",
+}
 # ruamel's scanner and composer fail on hostile text with these instead of its own errors.
 _PARSER_FAILURES = (
     ValueError,
@@ -60,6 +66,7 @@ class Document:
         data: dict, list, str, int, Decimal, bool and None.
         keys: the place (line, column; from 1) of each key, by the path to its value.
         values: the place of each value, by its path; `()` is the whole file.
+        typed: what was typed for each plain value, by its path: `007` where the data has 7.
     """
 
     path: str
@@ -67,6 +74,7 @@ class Document:
     data: object
     keys: Mapping[Path, Place] = field(default_factory=dict)
     values: Mapping[Path, Place] = field(default_factory=dict)
+    typed: Mapping[Path, str] = field(default_factory=dict)
 
     def place(self, path: Path, *, key: bool = False) -> Place:
         """Return where `path` stands, or its nearest enclosing part that does: the value, or its key."""
@@ -117,7 +125,15 @@ def read(path: FilePath) -> Document:
         FileProblems: whatever `read_text` raises, not YAML, empty, more than one document, an unknown tag, a
             key given twice, a number that is none, too deep, too much.
     """
-    text, digest = read_text(path)
+    return parse(path, *read_text(path))
+
+
+def parse(path: FilePath, text: str, digest: str) -> Document:
+    """As `read`, of a text that is at hand already; `path` is what problems name.
+
+    Raises:
+        FileProblems: as `read`, but for what is wrong with the file itself.
+    """
     root = _composed(path, text)
     if root is None:
         raise _whole_file(path, "the file is empty")
@@ -125,7 +141,7 @@ def read(path: FilePath) -> Document:
     data = builder.build(root, ())
     if builder.problems:
         raise FileProblems(builder.problems)
-    return Document(str(path), digest, data, builder.keys, builder.values)
+    return Document(str(path), digest, data, builder.keys, builder.values, builder.typed)
 
 
 def peek(path: FilePath, key: str) -> str | None:
@@ -169,7 +185,7 @@ def _not_yaml(path: FilePath, error: Exception) -> FileProblems:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
     message = str(error.problem or error.context or "not YAML").splitlines()[0].removeprefix("but ")
-    hint = "Indent with blanks, not tabs" if "\\t" in message else None
+    hint = next((hint for part, hint in _HINTS.items() if part in message), None)
     return FileProblems([FileProblem(str(path), line, column, f"not YAML: {message}", hint)])
 
 
@@ -192,6 +208,7 @@ class _Builder:
         self.path = path
         self.keys: dict[Path, Place] = {}
         self.values: dict[Path, Place] = {}
+        self.typed: dict[Path, str] = {}
         self.problems: list[FileProblem] = []
 
     def build(self, node: Node, path: Path) -> object:
@@ -206,6 +223,7 @@ class _Builder:
         if isinstance(node, SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
             return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
         if isinstance(node, ScalarNode) and node.tag in _PLAIN_TAGS:
+            self.typed[path] = str(node.value)
             return self._scalar(node)
         self._problem(node, f"the tag '{str(node.tag).removeprefix('tag:yaml.org,2002:')}' is not used here")
         return None

@@ -67,7 +67,8 @@ def campaign(
 
 def _runs(seeds: Sequence[int], limits: Limits, processes: int) -> Iterator[Run]:
     one = partial(run_seed, limits=limits)
-    if processes == 1 or len(seeds) <= CHUNK:
+    processes = min(processes, -(-len(seeds) // CHUNK))  # no more than have something to do
+    if processes == 1:
         yield from map(one, seeds)
         return
     with ProcessPoolExecutor(processes) as pool:

@@ -20,13 +20,21 @@ from agent.cli.options import TAKES_VALUE
 from agent.store.database import StoreError
 from devices.problems import FileProblems, UsageProblem, did_you_mean
 
-GROUPS = ("doubt", "profile", "simulate")
+GROUPS = ("doubt", "job", "profile", "simulate")
 _MODULES = {
     "send": "send",
+    "set": "set",
     "get": "device_commands",
     "explain": "device_commands",
     "probe": "device_commands",
     "devices": "device_commands",
+    "plan": "plan",
+    "apply": "apply",
+    "resume": "apply",
+    "runs": "runs",
+    "report": "report",
+    "job": "job",
+    "serve": "serve",
     "doubt": "doubt",
     "log": "log",
     "trace": "trace",
@@ -38,6 +46,8 @@ _MODULES = {
     "version": "version",
 }
 """The module of `agent.cli` that registers each command: only the one that is asked for is loaded."""
+_SENDING = frozenset({"send", "set", "plan", "apply", "resume"})
+"""Commands of which people wonder whether anything was sent, when they end with a failure."""
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # typer does not export its own click's base
 
 
@@ -163,11 +173,11 @@ def _wrong_words(problem: Exception, words: Sequence[str]) -> Exit:
 
 
 def _say_unsent(words: Sequence[str], message: str) -> None:
-    """Say why a run ended without a result, as an object too where asked; of `send` also that nothing was sent."""
+    """Say why a run ended without a result, as an object too where asked; of `_SENDING` also that nothing was sent."""
     if "--json" in words:
         output.put_json_failure(message)
     output.say(f"ackonce: {message}")
-    if words[:1] == ["send"]:
+    if words and words[0] in _SENDING:
         output.say("Nothing was sent.")
 
 

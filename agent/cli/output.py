@@ -47,9 +47,14 @@ def put_json(record: Mapping[str, Any]) -> None:
     _print(json.dumps(record))
 
 
-def _print(line: str) -> None:
+def put_document(text: str) -> None:
+    """A whole text that is clean already, with the line ends that it has, on stdout. Raises as `put`."""
+    _print(text, end="")
+
+
+def _print(line: str, end: str = "\n") -> None:
     try:
-        print(line, flush=True)
+        print(line, end=end, flush=True)
     except BrokenPipeError:
         raise
     except OSError as problem:

@@ -20,9 +20,27 @@ T = TypeVar("T")
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def run_agent(common: Common, settings: Settings, work: Callable[[Service], Coroutine[Any, Any, T]]) -> T:
-    """Open the agent, do the work, close it. Raises Abandoned, StoreError and what the work raises."""
-    service = Service(settings, echo=None if common.quiet else _echo(common), trace=common.verbose > 1)
+def run_agent(
+    common: Common,
+    settings: Settings,
+    work: Callable[[Service], Coroutine[Any, Any, T]],
+    *,
+    side_by_side: bool = False,
+) -> T:
+    """Open the agent, do the work, close it.
+
+    Args:
+        common: how much of the log is shown meanwhile.
+        settings: of this run.
+        work: what to do with the agent.
+        side_by_side: it is about several devices at once, so each line of the log names its own.
+
+    Raises:
+        Abandoned: interrupted a second time.
+        StoreError: the store cannot be opened; and what the work raises.
+    """
+    echo = None if common.quiet else _echo(common, side_by_side=side_by_side)
+    service = Service(settings, echo=echo, trace=common.verbose > 1)
     try:
         with asyncio.Runner() as runner:
             return runner.run(_guarded(service, work(service)))
@@ -61,13 +79,14 @@ _TOLD_AT_THE_END = frozenset({"in_doubt", "not_sent", "refused"})
 """Events that the command itself tells, with what to type next."""
 
 
-def _echo(common: Common) -> Callable[[Event], None]:
+def _echo(common: Common, *, side_by_side: bool) -> Callable[[Event], None]:
     shown = {0: ("WARN", "ERROR"), 1: ("INFO", "WARN", "ERROR")}.get(common.verbose)
 
     def echo(event: Event) -> None:
         if common.verbose == 0 and event.event in _TOLD_AT_THE_END:
             return
         if shown is None or event.level in shown:
-            output.say(human(event, with_bytes=common.verbose > 1))
+            front = f"{event.device} " if side_by_side and event.device is not None else ""
+            output.say(f"{front}{human(event, with_bytes=common.verbose > 1)}")
 
     return echo

@@ -1,6 +1,5 @@
 """`ackonce send`: one catalog command, one true word."""
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -15,10 +14,8 @@ from devices.problems import UsageProblem
 if TYPE_CHECKING:
     from agent.operation import Operation
     from agent.service import Report, Service
+    from agent.settings import Settings
     from agent.targets import Chosen
-
-ASKED = frozenset({"relative", "toggle", "trigger", "reset"})
-"""Kinds that ask before they are sent (CLI.md 1)."""
 
 
 def register(app: typer.Typer) -> None:
@@ -42,17 +39,18 @@ def send(
         bool, typer.Option("--raw", help="Send the words as they are: once, never again.")
     ] = False,
     confirm: Annotated[str | None, typer.Option(metavar="NAME", help="Confirms what --yes does not.")] = None,
+    if_needed: Annotated[
+        bool, typer.Option("--if-needed", help="Read first; send nothing where the value is there already.")
+    ] = False,
 ) -> None:
     """Send one command of the catalog, e.g. `ackonce send pump-7 ADJUST offset +5`."""
     from agent.cli.places import settings_of
-    from agent.cli.running import run_agent
     from agent.orders import order_for
-    from agent.store.database import StoreError
     from agent.targets import reachable_targets
 
     _refuse_unknown_options(words, raw=raw)
-    if key is not None and not key.strip():
-        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
+    if key is not None:
+        _refuse_unusable_key(key)
     settings = settings_of(common)
     orders = [
         (
@@ -66,10 +64,30 @@ def send(
                 key=key,
                 attempts=attempts,
                 reason=common.reason,
+                if_needed=if_needed,
             ),
         )
         for chosen in reachable_targets(settings, [target], profile)
     ]
+    if if_needed:
+        _refuse_what_counts_every_time([operation for _, operation in orders])
+    deliver(common, settings, orders, target, confirm)
+
+
+def deliver(
+    common: Common,
+    settings: "Settings",
+    orders: Sequence[tuple["Chosen", "Operation"]],
+    target: str,
+    confirm: str | None = None,
+) -> NoReturn:
+    """Ask where that is due, carry the orders out one after the other, tell their words, and end with their exit code.
+
+    `target` is what the person typed for the devices.
+    """
+    from agent.cli.running import run_agent
+    from agent.store.database import StoreError
+
     batch = _Batch(common, orders)
     _ask(batch, target, confirm)
     try:
@@ -93,6 +111,26 @@ def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:
             raise UsageProblem(f"no such option: {word}", "Try: ackonce send --help")
 
 
+def _refuse_unusable_key(key: str) -> None:
+    from agent.plans.layout import KEY_PREFIX
+
+    if not key.strip():
+        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
+    if key.startswith(KEY_PREFIX):
+        raise UsageProblem(
+            f"--key: keys that begin with '{KEY_PREFIX}' are those of plans", "Give another one"
+        )
+
+
+def _refuse_what_counts_every_time(operations: Sequence["Operation"]) -> None:
+    for operation in operations:
+        if not operation.terms.if_needed:
+            raise UsageProblem(
+                f"--if-needed: whether {operation.device} needs '{operation.command}' cannot be read",
+                "It is for absolute commands whose setting the profile reads and nobody else writes",
+            )
+
+
 @dataclass(slots=True)
 class _Batch:
     """The orders of one run, and how far they have come: `reports` are those that have their word."""
@@ -107,11 +145,6 @@ class _Batch:
     def waiting(self) -> list["Operation"]:
         """The operations without a word."""
         return [operation for _, operation in self.orders[len(self.reports) :]]
-
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of all operations."""
-        return {operation.kind for _, operation in self.orders}
 
     async def send_all(self, service: "Service") -> None:
         """One device after the other; no new one after Ctrl-C."""
@@ -139,51 +172,23 @@ class _Batch:
 
     def may_have_left(self, operation: "Operation") -> bool:
         """Whether a copy of an operation without a word may have been written."""
-        case = self._service.in_hand if self._service is not None else None
-        if case is not None and case.operation.op == operation.op:
-            return bool(case.copies())
-        return operation is self.waiting[0] and operation.key is not None
+        service = self._service
+        return service is not None and operation is self.waiting[0] and service.may_have_left(operation)
 
 
 def _ask(batch: _Batch, target: str, confirm: str | None) -> None:
     """Ask before what cannot be taken back. Ends with exit 4 where the answer is no, or nobody can be asked."""
-    common, orders, kinds = batch.common, batch.orders, batch.kinds
-    name = orders[0][0].device.name if len(orders) == 1 else target
-    if "link" in kinds or ("reset" in kinds and len(orders) > 1):
-        if confirm == name:
-            return
-        if not _can_ask(common):
-            _stop(batch, Exit.NOT_ALLOWED, f"this needs --confirm {name}")
-        if _answer(batch, f"Type {name} to do it:") != name:
-            _stop(batch, Exit.NOT_ALLOWED, "not confirmed")
-        return
-    if not kinds & ASKED or common.yes:
-        return
-    if not _can_ask(common):
-        _stop(batch, Exit.NOT_ALLOWED, _NOBODY_TO_ASK["input" if common.no_input else "terminal"])
-    devices = ", ".join(operation.device for _, operation in orders)
-    operation = orders[0][1]
-    question = f"{operation.command} on {devices}: a {operation.kind} command, which counts every time. Send it? [y/N]"
-    if _answer(batch, question).lower() not in ("y", "yes"):
-        _stop(batch, Exit.NOT_ALLOWED, "you said no")
+    from agent.cli import danger
+    from agent.plans.consent import needed
 
-
-_NOBODY_TO_ASK = {
-    "input": "this kind of command asks first, and --no-input forbids it: give --yes",
-    "terminal": "this kind of command asks first, and there is no terminal: give --yes",
-}
-
-
-def _can_ask(common: Common) -> bool:
-    return sys.stdin is not None and sys.stdin.isatty() and not common.no_input
-
-
-def _answer(batch: _Batch, question: str) -> str:
+    operations = [operation for _, operation in batch.orders]
+    first, devices = operations[0], ", ".join(operation.device for operation in operations)
+    name = first.device if len(operations) == 1 else target
+    question = f"{first.command} on {devices}: a {first.kind} command, which counts every time. Send it?"
     try:
-        return output.ask(question)
-    except KeyboardInterrupt:
-        output.say("")
-        _stop(batch, Exit.INTERRUPTED, "interrupted")
+        danger.ask(batch.common, needed(operations), name, confirm=confirm, question=question)
+    except danger.NotAllowed as no:
+        _stop(batch, no.code, str(no))
 
 
 def _stop(batch: _Batch, code: Exit, why: str, *more: str) -> NoReturn:

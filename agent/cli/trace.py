@@ -48,7 +48,7 @@ def trace(
     async def work(service: "Service") -> tuple["Entry", "Picture"]:
         entry = find_operation(service, op)
         o = entry.operation
-        end = _end(entry, service.registry.holder_of(entry.device))
+        end = end_of(entry, service.registry.holder_of(entry.device))
         return entry, Picture(o.device, tuple(rows(o, service.journal.story(o.op))), end)
 
     entry, picture = run_agent(common, settings_of(common), work)
@@ -86,7 +86,7 @@ def _put_text(entry: "Entry", picture: "Picture") -> None:
         output.put(f"Next: ackonce doubt show {o.op}")
 
 
-def _end(entry: "Entry", holder: "Holder | None") -> str:
+def end_of(entry: "Entry", holder: "Holder | None") -> str:
     """The word with what it stands on, and why."""
     result = entry.result
     if result is None:

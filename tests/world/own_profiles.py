@@ -1,4 +1,8 @@
-"""Which users' profiles are played here? One with many gaps, and one with every oddity that a line profile may have."""
+"""Which users' profiles are played here?
+
+One with many gaps, one with every oddity that a line profile may have, and one in which values cause doubts that are
+there for a reason or for none.
+"""
 
 from pathlib import Path
 
@@ -71,6 +75,22 @@ commands:
   - {name: info, kind: query, send: "INFO"}
   - {name: save, kind: save, send: "SAVE"}
   - {name: restart, kind: link, send: "RST"}
+"""
+
+GAUGE = r"""
+profile: acme/gauge
+dialect: line
+timing: {reply_s: 0.5, settle_s: 0.1, late_max_s: 2}
+settings:
+  level: {type: int, min: 0, max: 100, read: "L?", durable: true, reply: '^L (?P<value>.*)$'}
+  count: {type: int, read: "C?", durable: true, clamps: false, reply: '^C (?P<value>.*)$'}
+  common: {type: int, read: "K?", durable: true, clamps: false, other_writers: true, reply: '^K (?P<value>.*)$'}
+commands:
+  - {name: set, kind: absolute, args: [{name: v, type: int, min: 0, max: 100}], send: "L {v}", setting: level}
+  - {name: step, kind: trigger, send: "STEP", verify: {setting: count, expect: "before + 1"}}
+  - {name: shared, kind: trigger, send: "SHARED", verify: {setting: common, expect: "before + 1"}}
+  - {name: later, kind: trigger, send: "LATER", ack_means: queued, verify: {setting: count, expect: "before + 1"}}
+  - {name: never, kind: trigger, send: "NEVER", policy: no-retry, verify: {setting: count, expect: "before + 1"}}
 """
 
 

@@ -1,5 +1,7 @@
 """Are plays what they say: the whole agent, under losses from a seed, judged by the ledger?"""
 
+import asyncio
+import gc
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -130,3 +132,25 @@ def test_a_word_is_judged_by_the_ledger(
     terms = replace(TERMS, **changes)  # type: ignore[arg-type]
     result = Result(outcome, None, "", Cause.UNREACHABLE)
     assert len(list(judged(result, terms, ran, moves=moves))) == wrong
+
+
+def test_an_interrupted_play_ends_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the middle of one: nothing of it goes on when the stage is closed."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    def leaves(*_: object) -> None:
+        asyncio.get_running_loop().call_soon(interrupted)
+
+    target = target_of(find("demo/controller-line", []))
+    stage = Stage()
+    monkeypatch.setattr("worlds.own.equipment._Wire.leaves", leaves)
+    with pytest.raises(KeyboardInterrupt):
+        stage.play_all(target, target.profile.command("ROTATE log"), Weather(0.2, 1))
+    assert asyncio.all_tasks(stage._loop)
+    stage.close()
+    gc.collect()
+    assert capsys.readouterr().err == ""

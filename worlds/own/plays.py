@@ -10,6 +10,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, product
 from pathlib import Path
@@ -69,6 +70,10 @@ class Tally:
     def sent(self) -> int:
         """In how many of them something was sent. Only among these there can be doubts."""
         return self.plays - self.words[Outcome.NOT_SENT]
+
+    def percent(self, times: int) -> float:
+        """So many runs of a hundred."""
+        return 100 * times / self.plays if self.plays else 0.0
 
     @property
     def doubt_percent(self) -> float:
@@ -146,7 +151,10 @@ class Stage:
         self._failures: list[str] = []
 
     def close(self) -> None:
-        """No more plays."""
+        """No more plays; what an interrupted one still had to do is given up, without a word."""
+        for task in asyncio.all_tasks(self._loop):
+            with suppress(BaseException):
+                task.get_coro().close()
         self._loop.close()
         self._disk.close()
 

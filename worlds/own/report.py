@@ -1,50 +1,29 @@
-"""What does a run say about one profile: what its commands end with, and what would help?
-
-Each addition that makes sense is played alone, under the same seeds. Where one alone is not enough, the best one is
-kept and the others are tried on top of it, until nothing is left that helps.
-"""
+"""What does a run say about one profile: what its commands end with, and what would help?"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent.operation import Outcome
 from agent.stations import Target
 from devices.kinds import Policy
 from devices.profile import Command
-from worlds.own.additions import Addition, additions
-from worlds.own.plays import Stage, Tally, Weather, policy_of, samples, terms_of
+from worlds.own.plays import Tally, Weather, policy_of
+from worlds.own.search import Tried, can_be_helped, played, search
 
-TOGETHER_MAX = 3
-"""So many additions are tried on top of one another."""
-STILL_DONE = 0.9
-"""An addition after which less of the work is applied than this share of before is no help."""
-GAIN_MIN_PERCENT = 1.0
-"""Less than that is chance."""
 DIALECTS = ("line", "lsq")
 """What is simulated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """One addition, or several together, and what the plays came to with it."""
-
-    additions: tuple[Addition, ...]
-    tally: Tally
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """The less the better: doubts left to a person, then all doubts."""
-        return self.tally.left_percent, self.tally.doubt_percent
-
-
-@dataclass(frozen=True, slots=True)
 class Line:
-    """One command: its policy, its plays, and each addition that was tried, those that help most first."""
+    """One command: its policy, its runs, and everything that was tried against its doubts, the best first.
+
+    `tried` is None where so few doubts in so few runs cannot show whether anything helps.
+    """
 
     command: Command
     policy: Policy
     tally: Tally
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[Tried, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -66,7 +45,9 @@ class Page:
     @property
     def wrong(self) -> list[str]:
         """False words and double effects: bugs of the agent."""
-        tallies = [tally for line in self.lines for tally in (line.tally, *(t.tally for t in line.tried))]
+        tallies = [
+            tally for line in self.lines for tally in (line.tally, *(t.tally for t in line.tried or ()))
+        ]
         return [problem for tally in tallies for problem in tally.wrong]
 
 
@@ -107,56 +88,6 @@ def fill(page: Page, weather: Weather) -> Iterator[Line]:
 
 
 def _line(target: Target, command: Command, weather: Weather) -> Line:
-    tally = _played(target, command, weather)
-    tried = tuple(_try(target, command, weather, tally)) if tally.words[Outcome.IN_DOUBT] else ()
-    return Line(command, policy_of(target, command), tally, tuple(sorted(tried, key=lambda each: each.rank)))
-
-
-def _played(target: Target, command: Command, weather: Weather) -> Tally:
-    stage = Stage()
-    try:
-        return stage.play_all(target, command, weather)
-    finally:
-        stage.close()
-
-
-def gains(tally: Tally, without: Tally) -> bool:
-    """Whether an addition helps: fewer doubts, those left to a person counted twice, and the work gets done."""
-    done, before = tally.words[Outcome.APPLIED], without.words[Outcome.APPLIED]
-    return _weight(without) - _weight(tally) >= GAIN_MIN_PERCENT and done >= STILL_DONE * before
-
-
-def _weight(tally: Tally) -> float:
-    return tally.doubt_percent + tally.left_percent
-
-
-def _try(target: Target, command: Command, weather: Weather, without: Tally) -> Iterator[Tried]:
-    """Each addition alone, then what helps on top of the best one."""
-    best = Tried((), without)
-    for _ in range(TOGETHER_MAX):
-        now = target if not best.additions else replace(target, profile=best.additions[-1].profile)
-        found = [
-            Tried((*best.additions, addition), _played(_with(now, addition), _of(addition, command), weather))
-            for addition in _sensible(now, command)
-        ]
-        better = [each for each in found if gains(each.tally, best.tally)]
-        yield from found if not best.additions else better
-        if not better:
-            return
-        best = min(better, key=lambda each: each.rank)
-        if not any(best.rank):
-            return
-
-
-def _sensible(target: Target, command: Command) -> list[Addition]:
-    command = target.profile.command(command.name)
-    terms = terms_of(target, samples(target.profile, command)[0])
-    return list(additions(target.profile, command, terms))
-
-
-def _with(target: Target, addition: Addition) -> Target:
-    return replace(target, profile=addition.profile)
-
-
-def _of(addition: Addition, command: Command) -> Command:
-    return addition.profile.command(command.name)
+    tally = played(target, command, weather)
+    tried = search(target, command, weather, tally) if can_be_helped(tally) else None
+    return Line(command, policy_of(target, command), tally, tried)

@@ -1,0 +1,199 @@
+"""`ackonce plan`: what would a plan change? Reads the devices and sends nothing."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli import exit_codes, output
+from agent.cli.exit_codes import Abandoned, Exit
+from agent.cli.options import Common, command
+from devices.problems import UsageProblem
+from logs.text import escape
+
+if TYPE_CHECKING:
+    from agent.plans.look import Action, Row
+    from agent.plans.plan_file import PlanFile
+    from agent.plans.saved_plan import SavedPlan
+    from agent.service import Service
+
+COLUMNS = ("", "device", "step", "policy", "now", "target", "why")
+
+_MARKS = {"send": "~", "unchanged": "=", "held": "?", "done": "✓"}
+_MARKS_ASCII = _MARKS | {"done": "*"}
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="FILE", help="A plan, or one saved with --out.")]
+OnlyArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[TARGET]...", help="Only these of the plan's devices.")
+]
+KeyOption = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Run key: no step is done twice under it.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "plan", epilog=f"{exit_codes.EPILOG} · 10 with --exit-code: something would change")(plan)
+
+
+def plan(
+    common: Common,
+    file: PlanArgument,
+    only: OnlyArgument = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Save it with the values read, for apply.")
+    ] = None,
+    exit_code: Annotated[
+        bool, typer.Option("--exit-code", help="End with 10 where something would change.")
+    ] = False,
+    key: KeyOption = None,
+) -> None:
+    """Show what a plan would change, e.g. `ackonce plan night.yaml`. Nothing is sent."""
+    from ulid import ULID
+
+    from agent.cli.places import settings_of
+    from agent.cli.running import run_agent
+    from agent.clock import stamp
+    from agent.plans.layout import lay_out
+    from agent.plans.look import look
+    from agent.plans.saved_plan import save
+
+    check_key(key)
+    settings = settings_of(common)
+    plan_file, saved = read_plan(common, file)
+    run_key = key or (saved.key if saved is not None else None)
+    run = str(ULID())
+    layout = lay_out(settings, plan_file, run=run, key=run_key or run, reason=None, only=only or ())
+
+    async def work(service: "Service") -> tuple[list["Row"], datetime]:
+        rows = await look(service, layout, parallel=plan_file.parallel)
+        if service.executor.stopping():
+            raise Abandoned
+        return rows, service.clock.utc()
+
+    try:
+        rows, made = run_agent(common, settings, work, side_by_side=True)
+    except Abandoned:
+        output.fail(Exit.INTERRUPTED, "interrupted", "Nothing was sent.", as_json=common.json)
+    if out is not None:
+        save(in_project(common, out), layout, rows, stamp(made))
+    _put(common, rows)
+    if not common.quiet:
+        words = ["apply", str(out or file), *(only or () if out is None else ())]
+        words += ["--key", key] if key is not None and out is None else []
+        for line in _said(rows, shut_window(plan_file, made), typed_again(common, words)):
+            output.say(line)
+    raise typer.Exit(_code(rows, differences=exit_code))
+
+
+def read_plan(common: Common, file: Path) -> tuple["PlanFile", "SavedPlan | None"]:
+    """The plan of a file, and where it is one saved with the values read, that too. Raises FileProblems."""
+    from agent.plans.plan_file import load_plan
+    from agent.plans.saved_plan import load_saved
+
+    path = in_project(common, file)
+    saved = load_saved(path)
+    return (saved.plan if saved is not None else load_plan(path)), saved
+
+
+def in_project(common: Common, path: Path) -> Path:
+    """A path as typed, in the folder that `-C` names; absolute, since a run is gone on with from anywhere."""
+    return ((common.project or Path()) / path).absolute()
+
+
+def typed_again(common: Common, words: Sequence[str]) -> str:
+    """A command line to type next, for the same project and inventory."""
+    where = ["-C", str(common.project)] if common.project is not None else []
+    where += ["-i", str(common.inventory)] if common.inventory is not None else []
+    return shlex.join(["ackonce", words[0], *where, *words[1:]])
+
+
+def check_key(key: str | None) -> None:
+    """Raise UsageProblem where a run key is given and empty."""
+    if key is not None and not key.strip():
+        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
+
+
+def row_json(row: "Row") -> dict[str, Any]:
+    """A row as an object (CLI.md 2); `reason` where there is something to say about it."""
+    record = {
+        "device": row.device,
+        "step": row.step,
+        "command": row.command,
+        "policy": row.policy,
+        "before": row.before,
+        "target": row.target,
+        "action": row.action,
+    }
+    return record | ({"reason": row.why} if row.why is not None else {})
+
+
+def _put(common: Common, rows: Sequence["Row"]) -> None:
+    from agent.plans.report import step_name
+
+    if common.json:
+        for row in rows:
+            output.put_json(row_json(row))
+        return
+    marks = {}
+    if output.on_terminal():
+        marks = _MARKS if output.can_show("".join(_MARKS.values())) else _MARKS_ASCII
+    output.put_table(
+        COLUMNS,
+        [
+            (
+                f"{marks.get(row.action, '')} {row.action}".lstrip(),
+                row.device,
+                step_name(row.step, row.command),
+                row.policy,
+                row.before,
+                row.target,
+                row.why if row.reached else None,
+            )
+            for row in rows
+        ],
+    )
+
+
+_COUNTED: tuple[tuple["Action", str], ...] = (
+    ("send", "to change"),
+    ("unchanged", "unchanged"),
+    ("held", "held"),
+    ("done", "done"),
+)
+
+
+def _said(rows: Sequence["Row"], window: str | None, apply_line: str) -> Iterator[str]:
+    """What people should know beyond the rows: devices not reached, counts, what to type, and when."""
+    unreached = {row.device: row.why or "" for row in rows if not row.reached and row.action == "send"}
+    for device, why in unreached.items():
+        yield f"{device} could not be asked, so its values are not known: {escape(why)}"
+    counts = Counter(row.action for row in rows)
+    told = ", ".join(f"{counts[action]} {word}" for action, word in _COUNTED if counts[action])
+    yield f"{told}. Nothing was sent." + (f" Next: {apply_line}" if counts["send"] else "")
+    if window is not None and counts["send"]:
+        yield window
+
+
+def shut_window(plan: "PlanFile", now: datetime) -> str | None:
+    """That the plan's window is shut, and when it opens; None where it is open or there is none. `now` is UTC."""
+    from agent.clock import stamp
+    from agent.plans.window import is_open, opens_next
+
+    if plan.window is None or is_open(plan.window, now):
+        return None
+    opens = stamp(opens_next(plan.window, now))
+    return f"the maintenance window is shut: {plan.window}. It opens next at {opens}"
+
+
+def _code(rows: Sequence["Row"], *, differences: bool) -> Exit:
+    """7 where a device could not be asked; else 10 where `differences` count and not everything stands already."""
+    if any(not row.reached for row in rows):
+        return Exit.NOT_SENT
+    if differences and any(row.action in ("send", "held") for row in rows):
+        return Exit.DIFFERENT
+    return Exit.OK

@@ -1,0 +1,142 @@
+"""`ackonce report`: a run as a document for whoever was not there. Sends nothing, asks no device."""
+
+import os
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agent.cli import output
+from agent.cli.options import Common, command
+from devices.problems import FileProblem, FileProblems
+
+if TYPE_CHECKING:
+    from agent.plans.report import RunTold, StepTold
+    from agent.plans.runs import RunRow
+    from agent.service import Service
+    from logs.picture import Picture
+
+
+class Format(StrEnum):
+    """What a report can be written as."""
+
+    MD = "md"
+    CSV = "csv"
+    HTML = "html"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "report")(report)
+
+
+def report(
+    common: Common,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its beginning: ackonce runs")],
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Default: by the ending of --out, else md.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it there instead of stdout.")
+    ] = None,
+) -> None:
+    """Tell a run as a document: plan, who, why, when, each step, and the story of what did not go plainly."""
+    from agent.cli.places import settings_of
+    from agent.cli.plan import in_project
+    from agent.cli.running import run_agent
+
+    form = form or _by_ending(out)
+
+    async def work(service: "Service") -> "RunTold":
+        return _told(service, run)
+
+    told = run_agent(common, settings_of(common), work)
+    text = _text(told, form)
+    if out is None:
+        output.put_document(text)
+        return
+    path = in_project(common, out)
+    _write(path, text)
+    if not common.quiet:
+        output.say(f"Written: {path}")
+
+
+def _by_ending(out: Path | None) -> Format:
+    ending = out.suffix.lower().removeprefix(".") if out is not None else ""
+    return Format.HTML if ending == "htm" else next((form for form in Format if form == ending), Format.MD)
+
+
+def _text(told: "RunTold", form: Format) -> str:
+    from agent.plans.report import as_csv, as_markdown
+
+    match form:
+        case Format.MD:
+            return as_markdown(told)
+        case Format.CSV:
+            return as_csv(told)
+    from agent.plans.report_html import as_html
+
+    return as_html(told)
+
+
+def _told(service: "Service", run: str) -> "RunTold":
+    """The run with the stories of its steps that did not go plainly. Raises UsageProblem, StoreError."""
+    from agent.cli.runs import find_run, steps_of
+    from agent.plans.report import RunTold
+    from agent.plans.runs import Runs
+
+    known = Runs(service)
+    row = find_run(known, run)
+    steps = [
+        step if step.plain else replace(step, picture=_picture(service, step))
+        for step in steps_of(known, row.run)
+    ]
+    return RunTold(row.run, row.plan, row.key, _header(row, steps), tuple(steps))
+
+
+def _picture(service: "Service", step: "StepTold") -> "Picture | None":
+    """What `trace` draws of a step; None where it never came to an operation."""
+    from agent.cli.sequence import rows
+    from agent.cli.trace import end_of
+    from logs.picture import Picture
+
+    if step.entry is None:
+        return None
+    operation = step.entry.operation
+    story = rows(operation, service.journal.story(operation.op))
+    end = end_of(step.entry, service.registry.holder_of(step.entry.device))
+    return Picture(operation.device, tuple(story), end)
+
+
+def _header(row: "RunRow", steps: "list[StepTold]") -> dict[str, str]:
+    """Which plan, under which key, who, why, when and where."""
+    from agent.cli.progress import devices
+    from agent.cli.runs import state_of, took
+
+    lasted = took(row)
+    return {
+        "plan": f"{row.plan} ({row.path})",
+        "text": f"SHA-256 {row.digest}",
+        "run": row.run,
+        "key": row.key,
+        "state": state_of(row),
+        "who": row.actor + (f", by the job {row.job}" if row.job is not None else ""),
+        "why": row.reason or "no reason was given",
+        "begun": row.begun_utc,
+        "ended": f"{row.ended_utc} ({lasted})" if row.ended_utc is not None else "not yet, or cut off",
+        "where": f"{devices(len({step.device for step in steps}))}, from {row.agent}",
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    """Put a document in a file's place, whole or not at all. Raises FileProblems."""
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        new.write_text(text, encoding="utf-8", newline="")
+        new.replace(path)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        reason = error.strerror or str(error)
+        raise FileProblems([FileProblem(str(path), None, None, f"cannot be written: {reason}")]) from None

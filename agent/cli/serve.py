@@ -1,0 +1,105 @@
+"""`ackonce serve`: runs due jobs until somebody interrupts, or with `--once` only what is due now.
+
+Each event is one line on stderr, and with `--json` an object on stdout.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from agent.cli import exit_codes, output
+from agent.cli.exit_codes import Exit
+from agent.cli.options import Common, command
+
+if TYPE_CHECKING:
+    from agent.plans.job_runs import Told
+    from agent.service import Service
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    command(app, "serve", epilog=exit_codes.EPILOG)(serve)
+
+
+def serve(
+    common: Common,
+    once: Annotated[bool, typer.Option("--once", help="Run what is due now, then end; for timers.")] = False,
+    job: Annotated[str | None, typer.Option(metavar="NAME", help="Look after this job only.")] = None,
+) -> None:
+    """Run due jobs until interrupted: Ctrl-C or SIGTERM waits for what is in flight, a second one does not."""
+    from agent.cli.places import settings_of
+    from agent.cli.running import run_agent
+    from agent.plans.jobs import Jobs
+    from agent.plans.serve import Server
+    from agent.plans.serve import serve as do_all
+
+    settings = settings_of(common)
+    codes: list[Exit] = []
+
+    def told(event: "Told") -> None:
+        if common.json:
+            with output.whoever_listens():
+                output.put_json(event_json(event))
+        say(common, event)
+        codes.append(exit_code(event))
+
+    async def work(service: "Service") -> None:
+        if job is not None:
+            Jobs(service).find(job)
+        server = Server(service, settings, told, only=job)
+        if once:
+            await server.run_due()
+        else:
+            await do_all([server.keep_time])
+
+    run_agent(common, settings, work, side_by_side=True)
+    # Of a server that ran for months it counts only whether its end cut anything off.
+    codes = codes if once else [code for code in codes if code is Exit.INTERRUPTED]
+    raise typer.Exit(exit_codes.worst(codes))
+
+
+def say(common: Common, event: "Told") -> None:
+    """One event as a line on stderr."""
+    if not common.quiet or event.event not in _ROUTINE:
+        about = " ".join(part for part in (event.job, event.key) if part is not None)
+        message = " ".join(event.message.splitlines())
+        output.say(f"{event.ts} {about + ': ' if about else ''}{event.event}, {message}")
+
+
+_ROUTINE = frozenset({"serving", "started", "done"})
+"""Events that --quiet leaves out."""
+
+
+def event_json(event: "Told") -> dict[str, Any]:
+    """An event as an object."""
+    return {
+        "schema": 1,
+        "ts": event.ts,
+        "event": event.event,
+        "job": event.job,
+        "key": event.key,
+        "run": event.run,
+        "summary": dict(event.counts) if event.counts is not None else None,
+        "message": event.message,
+    }
+
+
+_BY_EVENT = {
+    "store": Exit.NOT_SENT,
+    "overlap": Exit.HELD,
+    "held": Exit.HELD,
+    "unusable": Exit.FILE,
+    "window": Exit.NOT_ALL_DONE,
+    "changed": Exit.NOT_ALL_DONE,
+    "unfinished": Exit.NOT_ALL_DONE,
+    "cut_off": Exit.NOT_ALL_DONE,
+}
+
+
+def exit_code(event: "Told") -> Exit:
+    """The code of one event: the worst of its steps where there are any."""
+    if event.reports:
+        from agent.cli.step_words import step_exit
+
+        return exit_codes.worst(step_exit(report) for report in event.reports)
+    return _BY_EVENT.get(event.event, Exit.OK)
