@@ -95,6 +95,7 @@ class Service:
             self.journal, self.registry, self.clock, self.deadlines, self.holder.agent, self.log.write
         )
         self.in_hand: dict[str, Case] = {}
+        self._names: dict[tuple[str | None, int], str] = {}
         self._settings = settings
         self._trace = trace
         self._dial = dial or open_link
@@ -152,6 +153,9 @@ class Service:
             stopped = await self._settle_first(station, operation)
             if stopped is not None:
                 return stopped
+        why = self.two_names(operation.run, lease.device, operation.device)
+        if why is not None:
+            return _unrecorded(operation, Cause.WRONG_DEVICE, why)
         earlier = self._under_its_key(operation, lease)
         if earlier is not None and earlier.result is not None and earlier.done:
             return Report(earlier.operation, earlier.result, skipped=True)
@@ -169,6 +173,23 @@ class Service:
             Cause.HELD,
         )
         return Report(operation, result, recorded=case.begun)
+
+    def two_names(self, run: str | None, device: int, name: str) -> str | None:
+        """Why a device is not worked with under this name: it has answered under another one in this run already.
+
+        Nobody can tell one device under two names from two that bear one serial.
+        """
+        other = self._names.setdefault((run, device), name)
+        if other == name:
+            return None
+        return (
+            f"{name} says that it is the device which answered as {other} already. One device under two names? Name "
+            "it once. Two devices with one serial? Give each its own, or take 'identity' out of the profile"
+        )
+
+    def end_run(self, run: str) -> None:
+        """A run is over: which of its devices answered under which name matters no longer."""
+        self._names = {key: name for key, name in self._names.items() if key[0] != run}
 
     def may_have_left(self, operation: Operation) -> bool:
         """Whether a copy of an operation that was begun and has no word may have been written."""

@@ -1,8 +1,10 @@
 """Is every word of a world true? Asked of ledgers, wires and journals, never of the agent's reasons.
 
 * A cumulative command takes effect at most once; so it does under one key, whatever was started how often.
-* `applied`: it had taken effect when that was said (a person's word apart). An absolute command may also have found its
-  value there; by `ack` its own execution is what counts, so that no late ack is credited to another command.
+* `applied`: it had taken effect when that was said. An absolute command may also have found its value there; by `ack`
+  its own execution is what counts, so that no late ack is credited to another command.
+* A person's word is what the person saw when they decided, until the device's own record proves something else.
+* The figures beside a word are true (`results.py`).
 * `refused`, `not_sent`, `not_applied`: it never takes effect, also not later. `not_sent`: no byte of it left.
 * Copies under one number are the same bytes but for the attempt, and no two operations share a number. Without numbers
   all copies of an operation are the same bytes.
@@ -14,17 +16,19 @@
 * In the end nothing is open, and every doubt that was left before a person decided had no evidence (`doubts.py`).
 
 A restored store has forgotten keys, and words of the time that it has forgotten (README, "Limits"): what is asked again
-under a forgotten key is another command. Everything else holds.
+under a forgotten key is another command, and a forgotten attempt is counted again. Everything else holds.
 """
 
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
+from math import inf
 
 from agent.clock import moment
 from protocol.native.frame import decode
-from worlds.doubts import number_of
-from worlds.history import Copy, Word
+from worlds.records import Copy, Word
+from worlds.results import untrue_figures
+from worlds.targets import number_of
 from worlds.truth import Effect, effects
 from worlds.world import PATIENCE_S, SILENCE_S, START, World
 
@@ -42,7 +46,7 @@ def judge(world: World) -> list[str]:
     copies = defaultdict[str, list[Copy]](list)
     for copy in world.history.copies:
         copies[copy.op].append(copy)
-    return [
+    found = [
         *_once(world, done, cumulative),
         *(
             problem
@@ -52,25 +56,32 @@ def judge(world: World) -> list[str]:
         *_journal(world, done, copies),
         *_readings(world),
         *_ordered(done, copies),
-        *_alike(copies),
+        *_alike(copies, restored=world.restored),
         *_log(world, copies),
+        *untrue_figures(world),
     ]
+    return [world.history.in_full(each) for each in found]
 
 
 def _once(world: World, done: dict[str, list[Effect]], cumulative: dict[str, bool]) -> Iterator[str]:
-    by_key: Counter[str] = Counter()
-    by_person = {word.op for word in world.history.words if word.proof == "person"}
-    decided = {world.history.keys.get(op) for op in by_person}
+    by_key = defaultdict[str, list[str]](list)
+    outrun = {world.history.keys.get(op) for op in done if _outran_a_person(world, op, done[op])}
     for op, found in done.items():
         if not op:
             yield f"{found[0].device} executed '{found[0].text}', which nobody sent"
         elif cumulative.get(op, False):
             if len(found) > 1:
                 yield f"{op} '{found[0].text}' took effect {len(found)} times"
-            by_key[world.history.keys.get(op, "")] += len(found)
-    for key, count in by_key.items():
-        if key and count > 1 and not world.restored and key not in decided:
-            yield f"what was asked under {key} took effect {count} times"
+            by_key[world.history.keys.get(op, "")] += [op] * len(found)
+    for key, ops in by_key.items():
+        if key and len(ops) > 1 and not world.restored and key not in outrun:
+            yield f"what was asked under {key} took effect {len(ops)} times, as {' and '.join(ops)}"
+
+
+def _outran_a_person(world: World, op: str, found: list[Effect]) -> bool:
+    """Whether a copy arrived only after somebody had seen, truly, that nothing had happened."""
+    seen = world.history.decisions.get(op, [])
+    return bool(seen) and not seen[-1].applied and any(effect.at_s > seen[-1].at_s for effect in found)
 
 
 def _true(
@@ -84,6 +95,8 @@ def _true(
     said = f"{word.op}: {word.outcome} was said at {word.at_s:.3f} ({word.message})"
     found = done.get(word.op, [])
     if word.proof == "person":
+        if word.outcome != _seen(world, word.op, word.at_s):
+            yield f"{said}, and the person saw that it was {_seen(world, word.op, word.at_s)}"
         return
     if word.outcome in NEVER and found:
         yield f"{said}, but '{found[0].text}' took effect at {found[0].at_s:.3f}"
@@ -94,6 +107,12 @@ def _true(
         own = cumulative.get(word.op, True) or word.proof in ("ack", "duplicate_ack")
         if not before and (own or not _stood(world, word)):
             yield f"{said}, but it had not taken effect"
+
+
+def _seen(world: World, op: str, until_s: float = inf) -> str:
+    """What a person saw of an operation the last time."""
+    seen = [each for each in world.history.decisions.get(op, ()) if each.at_s <= until_s]
+    return ("applied" if seen[-1].applied else "not_applied") if seen else "nothing"
 
 
 def _stood(world: World, word: Word) -> bool:
@@ -110,6 +129,8 @@ def _journal(world: World, done: dict[str, list[Effect]], copies: dict[str, list
         if outcome is None:
             yield f"{op} '{command}' is left open"
         if proof == "person":
+            if outcome != _seen(world, op):
+                yield f"the journal says {outcome} of {op} '{command}', and the person saw {_seen(world, op)}"
             continue
         if outcome in NEVER and done.get(op):
             yield f"the journal says {outcome} of {op} '{command}', which took effect"
@@ -153,13 +174,13 @@ def _ordered(done: dict[str, list[Effect]], copies: dict[str, list[Copy]]) -> It
                     yield f"{op} '{effect.text}' took effect at {effect.at_s:.3f}, when {other} had left already"
 
 
-def _alike(copies: dict[str, list[Copy]]) -> Iterator[str]:
+def _alike(copies: dict[str, list[Copy]], *, restored: bool) -> Iterator[str]:
     """Numbers, bytes and attempts of copies."""
     owners: dict[tuple[str, int, int], str] = {}
     for op, found in copies.items():
         whole = [copy for copy in found if copy.whole]
         attempts = [copy.attempt for copy in whole if copy.attempt is not None]
-        if len(set(attempts)) != len(attempts) or sorted(attempts) != attempts:
+        if not restored and (len(set(attempts)) != len(attempts) or sorted(attempts) != attempts):
             yield f"{op} sent the attempts {attempts}"
         texts = {copy.text for copy in whole}
         if len(texts) > 1:

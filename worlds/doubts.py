@@ -32,13 +32,13 @@ from protocol.native.messages import HelloReply, QueryReply
 from protocol.native.requester import Answered, Requester
 from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
+from worlds.targets import number_of, target_of
 
 if TYPE_CHECKING:
     from worlds.world import World
 
 LEASE_S = 15.0
 """After so long another process may take a device over from one that does nothing (CATALOG.md 2)."""
-_WORDS = {"true": 1, "false": 0, "on": 1, "off": 0}
 _FINAL = (Status.OK, Status.BAD_ARG, Status.BAD_COMMAND, Status.REFUSED)
 
 
@@ -161,24 +161,16 @@ def _by_reading(case: Journaled, machine: Controller) -> str | None:
     before = _baseline(case, setting)
     if has_baseline and before is None:
         return None
-    expected, now = _effect(first["text"], setting, before), machine.values()[setting]
+    expected = target_of(first["text"], before, stops="clamp(" in back["expect"])
+    now = machine.values()[setting]
     if (has_baseline and expected == before) or (not back["durable"] and _start_may_hide(case, machine)):
         return None
     if now == expected:
         return f"rule 4: {setting} shows {now}"
-    if has_baseline and now == before and (terms["policy"] == "read-then-set" or _no_stop(back)):
+    if has_baseline and now == before and (terms["policy"] == "read-then-set" or _no_stop(back, expected)):
         queued = terms["queued"] and case.last("Acked") is not None
         return None if queued else f"rule 5: {setting} is as before"
     return None
-
-
-def _effect(text: str, setting: str, before: int | None) -> int:
-    """What the setting shows after the command: asked of a machine of its own."""
-    machine = Controller()
-    if before is not None:
-        machine.put(setting, before)
-    machine.execute(text)
-    return machine.values()[setting]
 
 
 def _baseline(case: Journaled, setting: str) -> int | None:
@@ -192,14 +184,12 @@ def _baseline(case: Journaled, setting: str) -> int | None:
     return before
 
 
-def number_of(text: str) -> int:
-    """A value as the journal has it, as the machine has it."""
-    return _WORDS[text] if text in _WORDS else int(text)
-
-
-def _no_stop(back: dict[str, Any]) -> bool:
-    bounded = back["min"] is not None and back["max"] is not None
-    return bool(back["type"] == "bool" or back["clamps"] is False or "clamp(" in back["expect"] or bounded)
+def _no_stop(back: dict[str, Any], expected: int | None) -> bool:
+    """Whether the profile rules out that an unchanged value has run into a stop."""
+    if back["type"] == "bool" or back["clamps"] is False or "clamp(" in back["expect"]:
+        return True
+    low, high = back["min"], back["max"]
+    return low is not None and high is not None and expected is not None and int(low) <= expected <= int(high)
 
 
 def _start_may_hide(case: Journaled, machine: Controller) -> bool:

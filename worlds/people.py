@@ -30,4 +30,5 @@ async def decide(world: World, process: Process) -> None:
         done = any(effect.op == o.op for effect in effects(world.history, world.roads))
         with suppress(Held):
             world.history.met("person")
+            world.history.decides(process.name, o.op, applied=done)
             world.told(process, o.op, process.service.resolve(entry, applied=done, reason="looked at it"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from devices.loader import find
-from devices.profile import Profile
+from devices.profile import Profile, Verify
 from simulator.fault_kinds import LSQ, TEXT, Fault
 from worlds.machines import QUEUED, NamingMachine, QueueingMachine, TextMachine
 
@@ -52,6 +52,11 @@ _PLAIN: Mapping[str, Words] = {
     "ADJUST level": _number("ADJUST level {:+d}", -4, 4),
     "TOGGLE relay": lambda _: "TOGGLE relay",
 }
+_STOPPING: Mapping[str, Words] = {
+    "SET level": _number("SET level {}", 0, 10),
+    "ADJUST level": _number("ADJUST level {:+d}", -10, 10),
+}
+"""What soon stands at a stop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ def sorts() -> tuple[Sort, ...]:
         Sort("line-verify", _without_form(plain), _PLAIN, _OF_TEXT),
         Sort("line-unsettled", _unsettled(plain), _PLAIN, _OF_TEXT),
         Sort("line-queued", _queued(plain), _PLAIN, _OF_TEXT, made=QueueingMachine),
+        Sort("line-stop", _with_an_undeclared_stop(plain), _STOPPING, _OF_TEXT),
         Sort("line-late-nak", _late_nak(plain), _PLAIN, (*_OF_TEXT, Fault.NAK_AFTER_EFFECT)),
         Sort(
             "line-panel",
@@ -120,6 +126,16 @@ def _naming(profile: Profile) -> Profile:
 
 def _without_form(profile: Profile) -> Profile:
     return replace(profile, commands=tuple(replace(each, absolute_form=None) for each in profile.commands))
+
+
+def _with_an_undeclared_stop(profile: Profile) -> Profile:
+    """The level stops at its ends, and nobody has said so: there an executed command looks like a lost one."""
+    level = replace(profile.settings["level"], min=None, max=None, clamps=None)
+    goes_on = Verify("level", "before + delta")
+    commands = tuple(
+        replace(each, verify=goes_on) if each.name == "ADJUST level" else each for each in profile.commands
+    )
+    return replace(profile, settings={**profile.settings, "level": level}, commands=commands)
 
 
 def _queued(profile: Profile) -> Profile:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from simulator.device import SimulatedDevice
-from worlds.history import Copy, History
+from worlds.history import History
 from worlds.network import Road
+from worlds.records import Copy
 
 
 @dataclass(frozen=True, slots=True)

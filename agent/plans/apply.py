@@ -49,6 +49,7 @@ async def carry_out(
         # Where the end cannot be written the run counts as cut off: the journal has what was done.
         with suppress(StoreError):
             runs.end(row, reports)
+        service.end_run(row.run)
     return reports
 
 
@@ -124,6 +125,7 @@ class _Turn:
     ) -> None:
         self.reports: list[StepReport] = []
         self._service = service
+        self._run = layout.run
         self._hold_after_refused = layout.plan.hold_after_refused
         self._course = course
         self._listen = listen
@@ -152,6 +154,10 @@ class _Turn:
         try:
             device = self._service.registry.lookup(target.url, target.unit, target.serial)
             if device is None:
+                return found
+            why = self._service.two_names(self._run, device, self._device)
+            if why is not None:
+                self._held = Note(Missed.AFTER_FAILURE, why, cause=Cause.WRONG_DEVICE)
                 return found
             for step in self._work.steps:
                 key, command = step.operation.key, step.operation.command

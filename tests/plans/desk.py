@@ -60,9 +60,11 @@ class Site(Network):
         self.dialled: list[tuple[float, str]] = []
         self._urls: dict[str, str] = {}
 
-    def lsq(self, name: str, faults: str = "", *, url: str | None = None, unit: int = 1) -> SimulatedDevice:
-        """Add a controller that speaks LSQ1."""
-        device = SimulatedDevice(Controller(name), serial=name, plan=parse(faults, LSQ), unit=unit)
+    def lsq(
+        self, name: str, faults: str = "", *, url: str | None = None, unit: int = 1, serial: str | None = None
+    ) -> SimulatedDevice:
+        """Add a controller that speaks LSQ1; its serial is its name unless one is given."""
+        device = SimulatedDevice(Controller(name), serial=serial or name, plan=parse(faults, LSQ), unit=unit)
         self._add(name, device, LSQ_PROFILE, url, unit)
         return device
 

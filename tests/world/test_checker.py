@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,10 +10,12 @@ from simulator.equipment import Controller
 from simulator.ledger import Execution
 from worlds.checker import judge
 from worlds.course import anything_goes
+from worlds.doubts import _no_stop
 from worlds.healing import heal
-from worlds.history import Word
 from worlds.loop import WorldLoop
 from worlds.plan import NOTHING_CUT, Limits, plan_of
+from worlds.records import Word
+from worlds.targets import target_of
 from worlds.world import World
 
 SEED = 11
@@ -61,10 +64,10 @@ def _executed_by_nobody(world: World) -> None:
                   Execution(len(ledger) + 1, "BEEP", "", 1, None, None, 1.0))  # fmt: skip
 
 
-def _said(outcome: str) -> Callable[[World], None]:
+def _said(outcome: str, proof: str = "") -> Callable[[World], None]:
     def falsify(world: World) -> None:
         word = applied(world)
-        world.history.words.append(replace(word, outcome=outcome, proof=""))
+        world.history.words.append(replace(word, outcome=outcome, proof=proof))
 
     return falsify
 
@@ -74,13 +77,25 @@ def _said_too_early(world: World) -> None:
     world.history.words.append(replace(word, at_s=0.0))
 
 
-def _journal_says(outcome: str | None) -> Callable[[World], None]:
+def _figures(**falsified: Any) -> Callable[[World], None]:
+    def falsify(world: World) -> None:
+        word = applied(world)
+        world.history.words.append(replace(word, **falsified))
+
+    return falsify
+
+
+def _journal_says(outcome: str | None, proof: str = "ack") -> Callable[[World], None]:
     def falsify(world: World) -> None:
         world.disk._db.execute(
-            "UPDATE operation SET outcome = ?, proof = 'ack' WHERE op = ?", (outcome, applied(world).op)
+            "UPDATE operation SET outcome = ?, proof = ? WHERE op = ?", (outcome, proof, applied(world).op)
         )
 
     return falsify
+
+
+def _journal_counts_otherwise(world: World) -> None:
+    world.disk._db.execute("UPDATE operation SET attempts = 9 WHERE op = ?", (applied(world).op,))
 
 
 def _attempt_twice(world: World) -> None:
@@ -132,6 +147,17 @@ LIES = {
     "the log tells of 4 copies": _log_long,
     "which it was not": _reading_of_something_else,
     "had left already": _landed_late,
+    "the person saw that it was nothing": _said("applied", "person"),
+    "and the person saw nothing": _journal_says("applied", "person"),
+    "with 7 attempts, and 1 left": _figures(attempts=7),
+    "with seq 4711, and the last copy had": _figures(seq=4711),
+    "with the proof 'duplicate_ack', and the wire has": _figures(proof="duplicate_ack"),
+    "with the proof 'verified', value": _figures(proof="verified", value="1"),
+    "with the proof ''": _figures(proof=""),
+    "with 97 before, and it read": _figures(before="97"),
+    "with 97 expected, and it is": _figures(expected="97"),
+    "with the value 97, and the ack told": _figures(value="97"),
+    "with 9 attempts, and 1 left": _journal_counts_otherwise,
 }
 
 
@@ -142,9 +168,48 @@ def test_a_lie_is_seen(complaint: str) -> None:
     assert any(complaint in each for each in found), found
 
 
-def test_the_machine_that_judges_readings_is_its_own() -> None:
-    """What a command does is asked of a fresh machine, not of the profile."""
-    from worlds.doubts import _effect
+def test_plain_text_settles_nothing() -> None:
+    """Only equipment that numbers its commands has a memory of them that could prove anything."""
+    seed = next(seed for seed in range(SEED, 100) if plan_of(seed, LIMITS).devices[0].sort.name == "line")
+    found = played(_figures(proof="settled", value=None), seed)
+    assert any("with the proof 'settled', which the device cannot give" in each for each in found), found
 
-    assert _effect("ADJUST level +4", "level", 8) == 10
-    assert _effect("ROTATE log", "log_files", None) == Controller().values()["log_files"] + 1
+
+@pytest.mark.parametrize(
+    ("command", "setting", "before"),
+    [
+        ("SET offset 7", "offset", 10),
+        ("SET relay 1", "relay", 0),
+        ("ADJUST offset -5", "offset", 10),
+        ("ADJUST level +4", "level", 8),
+        ("ADJUST level -4", "level", 1),
+        ("TOGGLE relay", "relay", 1),
+        ("RESET counter", "resets", 3),
+        ("ROTATE log", "log_files", 3),
+    ],
+)
+def test_a_target_is_what_the_machine_does(command: str, setting: str, before: int) -> None:
+    """What is expected of a setting is what a machine of its own shows after the command."""
+    machine = Controller()
+    machine.put(setting, before)
+    machine.execute(command)
+    assert target_of(command, before, stops=True) == machine.values()[setting]
+
+
+def test_a_stop_that_nobody_declared_is_not_expected() -> None:
+    """Where the profile says nothing of a stop, the value is expected to go on."""
+    assert target_of("ADJUST level +4", 8, stops=False) == 12
+
+
+@pytest.mark.parametrize(("expected", "ruled_out"), [(100, True), (101, False), (None, False)])
+def test_an_expected_value_outside_its_range_rules_no_stop_out(expected: int | None, ruled_out: bool) -> None:
+    """Stated ends say something of an unchanged value only where the expected one lies between them."""
+    back = {"type": "int", "clamps": None, "expect": "before + delta", "min": "-100", "max": "100"}
+    assert _no_stop(back, expected) is ruled_out
+
+
+def test_a_relative_target_needs_a_baseline() -> None:
+    """Without a value from before only an absolute command has a target, and BEEP has none at all."""
+    assert target_of("ADJUST offset +4", None, stops=False) is None
+    assert target_of("BEEP", 1, stops=False) is None
+    assert target_of("SET offset 4", None, stops=False) == 4
