@@ -1,4 +1,4 @@
-"""How does a project begin? `ackonce init [DIR]`: an inventory, a profile of one's own and settings, with comments.
+"""How does a project begin? `ackonce init [DIR]`: inventory, plan, a profile of one's own, settings; with comments.
 
 What it writes works as it stands against two simulated devices. Rules: nothing is overwritten; every command that is
 printed works as typed.
@@ -52,6 +52,26 @@ devices:
   logger-1: {{profile: demo/controller-line, url: "tcp://{PLAIN}", serial: SIM-2, timeout: 1s}}
 """
 
+PLAN_FILE = Path("plans") / "night.yaml"
+PLAN = """\
+# What is to be done on many devices. Look first: ackonce plan plans/night.yaml
+# Then do it:              ackonce apply plans/night.yaml --key night-1 --reason "why"
+# The same key again does nothing twice; what had no turn, or was not done for sure, is done then.
+
+plan: night
+targets: ["group:pumps", logger-1]        # names, globs, group:NAME, tag:NAME, @FILE with a name per line
+waves: [1, "10%", rest]       # one device first, then a tenth of them, then all others
+limits:
+  parallel: 8                 # devices worked with side by side; those on one line take turns
+  abort_after: {failed: 2, in_doubt: 1}     # so many devices, or "5%" of them: then nothing new begins
+# window: {from: "02:00", to: "04:30", tz: Europe/Lisbon}     # nothing begins outside of it
+steps:
+  - set: {interval: 30}       # make it so: read, and written only where it has another value
+    devices: [logger-1]       # of the targets; without it all of them
+  - send: ADJUST offset +5
+    id: summer-offset         # a step keeps its id when its words change, and a used id refuses other words
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -64,7 +84,7 @@ def init(
         Path | None, typer.Argument(metavar="DIR", help="Where to; default: the current folder.")
     ] = None,
 ) -> None:
-    """Write a working sample project: inventory, a profile of one's own, settings. Never overwrites anything."""
+    """Write a working sample project: inventory, plan, a profile of one's own, settings; never over anything."""
     from devices.scaffold import scaffold
 
     root = (common.project or Path()) / (folder or Path())
@@ -73,6 +93,7 @@ def init(
     files = {
         root / PROJECT_FILE: SETTINGS,
         root / INVENTORY_FILE: INVENTORY,
+        root / PLAN_FILE: PLAN,
         root / FOLDER / f"{OWN_PROFILE}.yaml": scaffold(OWN_PROFILE, "lsq"),
     }
     write_new(files, "Start in an empty folder: ackonce init DIR")

@@ -16,6 +16,8 @@ _FENCE = re.compile(
     r"(?:^`(?P<path>[\w./-]+)`(?P<more>, at its end)?:\n\n)?^```(?P<kind>\w*)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_MOVES = re.compile(r"\x1b\[[?\d;]*[A-Za-z]")
+"""What moves the cursor: progress that is drawn and wiped out again."""
 _OP = re.compile(r"\b01[0-9A-HJKMNP-TV-Z]{24}\b")
 
 
@@ -78,4 +80,4 @@ def matches(expected: tuple[str, ...], lines: list[str]) -> bool:
 
 
 def _plain(line: str) -> str:
-    return re.sub(r" {2,}", "  ", line.rstrip())
+    return re.sub(r" {2,}", "  ", _MOVES.sub("", line).rstrip())

@@ -8,11 +8,14 @@ import pytest
 from agent.cli import init
 from agent.cli.main import run
 from agent.inventory import load
+from agent.plans.layout import lay_out
+from agent.plans.plan_file import parse_plan
+from agent.settings import resolve
 from devices.loader import SHIPPED, find
 from tests.cli.live_device import LiveDevice
 from tests.cli.project import Project
 
-FILES = ["ackonce.toml", "inventory.yaml", "profiles/site/controller.yaml"]
+FILES = ["ackonce.toml", "inventory.yaml", "plans/night.yaml", "profiles/site/controller.yaml"]
 
 
 def _commands(err: str) -> list[list[str]]:
@@ -29,6 +32,21 @@ def test_the_project_is_complete(project: Project) -> None:
         assert find(device.profile or "", [project.folder / "profiles"]).name == device.profile
     assert project.type("profile", "lint", "site/controller").lines == ["site/controller: no findings"]
     assert len(project.type("devices").lines) == 2
+
+
+def test_its_plan_is_a_plan(project: Project) -> None:
+    """The plan loads and means operations of its devices, also with the window that stands in a comment."""
+    project.type("init")
+    place = project.folder / "plans" / "night.yaml"
+    text = place.read_text(encoding="utf-8")
+    for written in (text, text.replace("# window:", "window:")):
+        plan = parse_plan(written, str(place))
+        layout = lay_out(resolve(project=project.folder), plan, run="R", key="k", reason=None)
+        assert [(o.device, o.command) for o in layout.operations()] == [
+            ("pump-1", "ADJUST offset +5"),
+            ("logger-1", "SET interval 30"),
+            ("logger-1", "ADJUST offset +5"),
+        ]
 
 
 def test_the_printed_commands_work_as_typed(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
