@@ -34,6 +34,7 @@ _PRECEDENCE = (
     Exit.NOT_ALL_DONE,
     Exit.HELD,
     Exit.NOT_SENT,
+    Exit.NOT_ALLOWED,
     Exit.OK,
 )
 

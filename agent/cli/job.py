@@ -170,7 +170,7 @@ def run(common: Common, name: Name) -> None:
     from agent.cli.serve import exit_code, say
     from agent.plans.job_runs import JobRuns
     from agent.plans.jobs import Jobs
-    from agent.plans.turns import State, Turns
+    from agent.plans.turns import Turns
 
     settings = settings_of(common)
     events: list[Told] = []
@@ -186,9 +186,6 @@ def run(common: Common, name: Name) -> None:
         turn = Turns(service).claim(job, f"manual-{ULID()}")
         if turn is None:
             raise UsageProblem(f"the job {name} was removed or replaced just now", "See: ackonce job list")
-        if turn.state is State.OVERLAP:
-            runs.say_turn(turn, f"nothing was sent: {turn.note}")
-            return
         await runs.take(job, turn, actor=settings.actor, reason=common.reason)
 
     run_agent(common, settings, work, side_by_side=True)

@@ -74,7 +74,7 @@ class JobRuns:
     async def take(
         self, job: Job, turn: Turn, *, actor: str | None = None, reason: str | None = None
     ) -> Turn:
-        """Carry a claimed turn out, and record and tell what became of it.
+        """Carry a claimed turn out, unless the job is still running, and record and tell what became of it.
 
         Args:
             job: whose turn it is.
@@ -82,6 +82,9 @@ class JobRuns:
             actor: who wants it now; None: whoever added the job.
             reason: why now; None: the reason of the job.
         """
+        if turn.state is State.OVERLAP:
+            self.say_turn(turn, f"not run: {turn.note}")
+            return turn
         settings = replace(
             self._settings,
             project=Path(job.project),
@@ -109,6 +112,8 @@ class JobRuns:
     def _lay_out(self, job: Job, turn: Turn, settings: Settings, reason: str | None) -> Layout:
         """The plan as its file says now. Raises FileProblems, UsageProblem, StoreError."""
         plan = load_plan(Path(job.path))
+        if plan.reason_required and not reason:
+            raise UsageProblem("it wants a reason", f"ackonce job add {job.name} ... --replace --reason TEXT")
         run = self._runs.id_of(plan.name, turn.key)
         return lay_out(settings, plan, run=run, key=turn.key, reason=reason)
 

@@ -126,7 +126,7 @@ class Server:
         due, why = at.on_time, None
         if at.newest is not None:
             if due is None and job.missed is OnMissed.ONCE:
-                due, why = at.newest, f"{at.told()}; run once for the last one"
+                due, why = at.newest, f"{at.told()}; to be run once, for the last one"
             elif self._turns.pass_over(job, at.newest, at.told()):
                 self._say(State.MISSED.value, f"{at.told()}; not run", job.name, nominal(at.newest))
         if due is None:
@@ -135,9 +135,6 @@ class Server:
             return None
         if why is not None:
             self._say(State.MISSED.value, why, job.name, turn.key)
-        if turn.state is State.OVERLAP:
-            self._runs.say_turn(turn, f"not run: {turn.note}")
-            return None
         return turn
 
 

@@ -55,6 +55,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             run TEXT NOT NULL REFERENCES run (run), n INTEGER NOT NULL, device TEXT NOT NULL, step TEXT NOT NULL,
             command TEXT NOT NULL, note TEXT, PRIMARY KEY (run, device, step))""",
         "CREATE INDEX operation_run ON operation (run) WHERE run IS NOT NULL",
+        "CREATE INDEX run_running ON run (job) WHERE state = 'running'",
         # A plan with a schedule. `consent` is the digest of the plan that somebody agreed to.
         """CREATE TABLE job (
             job TEXT PRIMARY KEY, path TEXT NOT NULL, cron TEXT NOT NULL, tz TEXT NOT NULL, missed TEXT NOT NULL,
@@ -63,6 +64,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE due (
             job TEXT NOT NULL, due_utc TEXT NOT NULL, state TEXT NOT NULL, claimed_by TEXT, claimed_utc TEXT, run TEXT,
             note TEXT, PRIMARY KEY (job, due_utc))""",
+        "CREATE INDEX due_running ON due (job) WHERE state = 'running'",
     ),
 )
 

@@ -222,10 +222,7 @@ def test_run_while_it_runs(bench: Bench) -> None:
         )
     ended = bench.type("job", "run", "night")
     assert ended.code == Exit.HELD
-    assert (
-        "nothing was sent: its run of 2026-11-29T02:30+00:00 is still running (agent other, process"
-        in ended.err
-    )
+    assert "not run: its run of 2026-11-29T02:30+00:00 is still running (agent other, process" in ended.err
     assert live.do(lambda: live.device.counts["connections"]) == 0
 
 

@@ -135,6 +135,23 @@ def test_against_every_minute(zone: str) -> None:
             )
 
 
+@pytest.mark.parametrize("cron", ["*/15 * * * *", "*/15 1-2 * * *", "15,45 1-2 * * *"])
+@pytest.mark.parametrize("zone", CHANGES)
+def test_looks_that_follow_each_other(zone: str, cron: str) -> None:
+    """Every few minutes a look: together they find what one look over the whole day finds, and no more."""
+    for start in CHANGES[zone]:
+        whole = due_between(cron, zone, start, start + DAY, 1000)
+        looks = [start + n * 7 * MINUTE for n in range(DAY // (7 * MINUTE) + 1)] + [start + DAY]
+        found = [due_between(cron, zone, *look, 10) for look in pairwise(looks)]
+        assert [each for look in found for each in look] == whole
+        assert [latest_due(cron, zone, *look) for look in pairwise(looks)] == [
+            look[-1] if look else None for look in found
+        ]
+        for look in looks:
+            after = [each for each in whole if each > look]
+            assert next_due(cron, zone, look, 2)[: len(after)] == after[:2]
+
+
 @pytest.mark.parametrize("sunday", ["0", "7", "SUN", "sun"])
 def test_sunday(sunday: str) -> None:
     """0, 7 and SUN are all Sunday, and 1 is Monday."""

@@ -16,6 +16,8 @@ from agent.links.link import Link
 from agent.plans import job_runs, serve
 from agent.plans.consent import Consent
 from agent.plans.jobs import Jobs, OnMissed
+from agent.plans.layout import lay_out
+from agent.plans.plan_file import load_plan
 from agent.plans.runs import Runs, RunState
 from agent.plans.turns import State, Turns, nominal
 from agent.stations import Target
@@ -72,12 +74,12 @@ def test_a_job_that_comes_later(quick_home: Path) -> None:
     async def play(shift: Shift) -> None:
         device = shift.site.lsq("d1")
         task = shift.serving(shift.process())
+        shift.add(shift.plan(BEEP), "yearly", "0 0 1 1 *")
         await shift.clock.wait_until(BEGIN + 5 * MINUTE)
         shift.add(shift.plan(BEEP))
         await shift.clock.wait_until(BEGIN + timedelta(minutes=5, seconds=45))
         await shift.stop(task)
         assert device.ledger.count(BEEP) == 1
-        assert "no jobs yet" in shift.told[0].message
 
     on_shift(quick_home, play)
 
@@ -227,6 +229,45 @@ def test_a_clock_set_back(quick_home: Path) -> None:
         await shift.stop(task)
         assert device.ledger.count(BEEP) == 12
         assert shift.events() == [("done", nominal(BEGIN + n * MINUTE)) for n in range(1, 13)]
+
+    on_shift(quick_home, play)
+
+
+def test_a_clock_that_was_wrong_for_a_while(quick_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that was set forward by mistake and back again: what was skipped is run at its time after all."""
+    monkeypatch.setattr(serve, "REREAD_S", 1e9)
+
+    async def play(shift: Shift) -> None:
+        device = shift.site.lsq("d1")
+        service = shift.process()
+        shift.add(shift.plan(BEEP), cron="*/5 * * * *")
+        task = shift.serving(service)
+        await shift.clock.wait_until(BEGIN + MINUTE)
+        shift.clock.set_by(2 * HOUR)
+        await shift.clock.sleep(150)
+        assert shift.events() == [("missed", "2026-11-30T00:00+00:00")]
+        shift.clock.set_by(-2 * HOUR)
+        await shift.clock.wait_until(BEGIN + 6 * MINUTE)
+        await shift.stop(task)
+        assert shift.events()[1:] == [("done", "2026-11-29T22:05+00:00")]
+        assert shift.told[-1].ts == "2026-11-29T22:05:00.000Z"
+        assert device.ledger.count(BEEP) == 1
+
+    on_shift(quick_home, play)
+
+
+def test_missed_times_seen_by_two(quick_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two servers that see the same missed times at the same moment, one tells them."""
+    monkeypatch.setattr(Turns, "considered", lambda _, job, __: job.added)
+
+    async def play(shift: Shift) -> None:
+        shift.site.lsq("d1")
+        servers = [shift.server(shift.process()), shift.server(shift.process())]
+        shift.add(shift.plan(BEEP), cron="0 * * * *")
+        await shift.clock.wait_until(BEGIN + 3 * HOUR + 20 * MINUTE)
+        for server in servers:
+            await server.run_due()
+        assert shift.events() == [("missed", "2026-11-30T01:00+00:00")]
 
     on_shift(quick_home, play)
 
@@ -456,6 +497,23 @@ def test_a_plan_that_cannot_be_used(quick_home: Path) -> None:
     on_shift(quick_home, play)
 
 
+def test_a_plan_that_wants_a_reason_now(quick_home: Path) -> None:
+    """A plan that was edited to want a reason is not run for a job without one."""
+
+    async def play(shift: Shift) -> None:
+        device = shift.site.lsq("d1")
+        service = shift.process()
+        shift.add(shift.plan("SET interval 3"))
+        shift.plan("SET interval 3", more="reason_required: true\n")
+        await shift.clock.wait_until(BEGIN + MINUTE)
+        await shift.server(service).run_due()
+        assert shift.events() == [("unusable", "2026-11-29T22:01+00:00")]
+        assert "it wants a reason. ackonce job add job ... --replace --reason TEXT" in shift.told[0].message
+        assert device.ledger.count("SET interval 3") == 0
+
+    on_shift(quick_home, play)
+
+
 def test_two_jobs_of_one_plan_at_one_time(quick_home: Path) -> None:
     """A plan is carried out once for one due time, however many jobs ask for it."""
 
@@ -473,11 +531,32 @@ def test_two_jobs_of_one_plan_at_one_time(quick_home: Path) -> None:
     on_shift(quick_home, play)
 
 
+def test_a_run_that_another_process_has_in_hand(quick_home: Path) -> None:
+    """Where somebody applies the same plan under the same key, the due time is not run, and it is said who does."""
+
+    async def play(shift: Shift) -> None:
+        device = shift.site.lsq("d1")
+        other, service = shift.process(), shift.process()
+        path = shift.plan(BEEP)
+        shift.add(path)
+        due = "2026-11-29T22:01+00:00"
+        layout = lay_out(shift.settings, load_plan(path), run="R1", key=due, reason=None)
+        Runs(other).begin(layout, options={}, actor="ana")
+        await shift.clock.wait_until(BEGIN + MINUTE)
+        await shift.server(service).run_due()
+        assert shift.events() == [("held", due)]
+        assert "is being carried out by agent desk, process" in shift.told[0].message
+        assert device.ledger.count(BEEP) == 0
+
+    on_shift(quick_home, play)
+
+
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-def test_interrupted_while_idle(quick_home: Path) -> None:
+def test_interrupted_while_idle(quick_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server ends within a nap, although nothing is due for hours."""
+    monkeypatch.setattr(serve, "REREAD_S", 1e9)
 
     async def play(shift: Shift) -> None:
         task = shift.serving(shift.process())
