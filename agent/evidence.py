@@ -4,7 +4,8 @@ Facts are append-only, in the order in which they were learnt, and are all that 
 journal as (kind, fields), so every field is a plain value.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -241,6 +242,26 @@ Evidence = (
 
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Evidence.__args__}
 _ENUMS: dict[str, type[StrEnum]] = {"cause": Cause, "by": Owner}
+_DEVICE_TEXTS: dict[type[Any], str] = {
+    Acked: "value",
+    Nakked: "text",
+    NotSent: "why",
+    Reading: "problem",
+    Spent: "text",
+    Unsent: "why",
+}
+"""Where a fact repeats what the device said, and nothing is decided by it."""
+
+
+def masked(fact: Evidence, mask: Callable[[str], str]) -> Evidence:
+    """A fact with `mask` applied to what it repeats of the device's words, but for the value of a reading."""
+    name = _DEVICE_TEXTS.get(type(fact))
+    text = getattr(fact, name) if name is not None else None
+    if name is None or text is None or mask(text) == text:
+        return fact
+    one_of_them: Any = fact
+    changed: Evidence = replace(one_of_them, **{name: mask(text)})
+    return changed
 
 
 def fields_of(fact: Evidence) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from agent.evidence import (
     TakenUp,
     Waited,
     Why,
+    masked,
 )
 from agent.journal import Case, Journal
 from agent.narrate import WORTH_TELLING_S, Narrator
@@ -119,6 +120,7 @@ class _Walk:
         self._sent_s: float | None = None
         self._asked_s: float | None = None
         self._gave_up = False
+        self._veil = station.veil
         self._word: Result | None = None
         self.stop: str | None = None
         for fact in case.facts:
@@ -126,6 +128,9 @@ class _Walk:
 
     async def to_the_end(self) -> Result:
         """Step after step until the policy says that it is finished. Raises LeaseLost, StoreError."""
+        problem = self._veil.begin(self._terms.secrets)
+        if problem is not None and not self._case.copies():
+            self._send_no_more(problem, Cause.UNFIT)
         for _ in range(STEPS_MAX):
             self._note_the_end_of_patience()
             step = next_step(self._terms, self._case.facts)
@@ -141,11 +146,13 @@ class _Walk:
         why = self._x.stop or self.stop
         limit_s = deadline_s(self._terms)
         if why is not None:
-            self._gave_up = True
-            self.keep(None, GiveUp(why))
+            self._send_no_more(why, Cause.INTERRUPTED)
         elif self._clock.now_s() - self._started_s > limit_s:
-            self._gave_up = True
-            self.keep(None, GiveUp(f"not done within the deadline of {limit_s:g} s", Cause.UNREACHABLE))
+            self._send_no_more(f"not done within the deadline of {limit_s:g} s", Cause.UNREACHABLE)
+
+    def _send_no_more(self, why: str, cause: Cause) -> None:
+        self._gave_up = True
+        self.keep(None, GiveUp(why, cause))
 
     async def _perform(self, step: Step) -> None:
         match step:
@@ -198,6 +205,12 @@ class _Walk:
         return max(0.0, quiet_s - (self._clock.now_s() - self._asked_s))
 
     async def _send(self, step: Send) -> None:
+        problem = self._veil.before_copy(step.text, first=not self._case.copies())
+        if problem is None and self._terms.secrets:
+            problem = self._station.unfit(step.text)  # the value may be another one than when we connected
+        if problem is not None:
+            self._send_no_more(problem, Cause.UNFIT)
+            return
         conn = reckon(self._case.facts).conn or 0
         sent = self._station.draw(step, conn, self._terms.late_max_s)
         try:
@@ -221,6 +234,7 @@ class _Walk:
             self.keep(None, Booted(conn))
         if value is None and problem is None and self._terms.survives_reopen:
             self._asked_s = asked_s  # on such a stream an unanswered read is owed too
+        answered = value
         if value is not None and not boot:
             back = self._terms.readback
             try:
@@ -231,10 +245,19 @@ class _Walk:
                 )
             except ValueError as wrong:
                 value, problem = None, f"the device answered a value that is {wrong}"
+        if answered is not None and self._veil.hides(answered) and not self._is_no_text(step.setting, value):
+            value, problem = None, "the answer holds a secret, so it is not kept"
         return Reading(step.setting, value, conn, step.why, problem)
 
+    def _is_no_text(self, setting: str, value: str | None) -> bool:
+        """Whether a reading is a number or a word of a list, so that it only looks like a secret."""
+        if value is None:
+            return False
+        return value.isdecimal() if setting == BOOT else self._terms.types[setting] != "text"
+
     def keep(self, step: Step | None, fact: Evidence) -> None:
-        """Add a fact to the case and tell the log."""
+        """Add a fact to the case and tell the log, without the secrets that the device may have repeated."""
+        fact = masked(fact, self._veil.mask)
         self._case.note(step, fact, self._clock.stamp())
         self._tell(fact)
 

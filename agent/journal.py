@@ -87,7 +87,7 @@ class Case:
 
 
 class Journal:
-    """The operations of one store."""
+    """The operations of one store. Their order is that in which they were entered: clocks may be set back."""
 
     def __init__(self, database: Database, registry: Registry, clock: Clock) -> None:
         self._db = database
@@ -164,7 +164,7 @@ class Journal:
     def unsettled(self, device: int) -> list[Entry]:
         """What is open or in doubt on a device, oldest first. Raises StoreError."""
         return self._entries(
-            "device = ? AND (outcome IS NULL OR outcome = 'in_doubt') ORDER BY created_utc, op", (device,)
+            "device = ? AND (outcome IS NULL OR outcome = 'in_doubt') ORDER BY rowid", (device,)
         )
 
     def unquestioned(self, device: int) -> list[Entry]:
@@ -172,24 +172,22 @@ class Journal:
         return self._entries(
             "device = ? AND proof = 'person' AND NOT EXISTS (SELECT 1 FROM evidence c WHERE c.op = operation.op "
             "AND c.kind = 'Connected' AND c.n > (SELECT max(p.n) FROM evidence p WHERE p.op = operation.op "
-            "AND p.kind = 'Person')) ORDER BY created_utc, op",
+            "AND p.kind = 'Person')) ORDER BY rowid",
             (device,),
         )
 
     def doubts(self) -> list[Entry]:
         """Everything open or in doubt, oldest first. Raises StoreError."""
-        return self._entries("outcome IS NULL OR outcome = 'in_doubt' ORDER BY created_utc, op", ())
+        return self._entries("outcome IS NULL OR outcome = 'in_doubt' ORDER BY rowid", ())
 
     def under_key(self, key: str, device: int) -> Entry | None:
         """The newest operation of a key on a device. Raises StoreError."""
-        found = self._entries(
-            "key = ? AND device = ? ORDER BY created_utc DESC, op DESC LIMIT 1", (key, device)
-        )
+        found = self._entries("key = ? AND device = ? ORDER BY rowid DESC LIMIT 1", (key, device))
         return found[0] if found else None
 
     def of_run(self, run: str) -> list[Entry]:
         """The operations of a run, oldest first. Raises StoreError."""
-        return self._entries("run = ? ORDER BY created_utc, op", (run,))
+        return self._entries("run = ? ORDER BY rowid", (run,))
 
     def find(self, op: str) -> list[Entry]:
         """Operations whose id is, or begins with, `op`. Raises StoreError."""

@@ -29,6 +29,7 @@ from agent.evidence import (
     Unsent,
 )
 from agent.operation import Operation, Outcome, Proof, Result
+from agent.secrets import Veil
 from logs.events import Event, EventName, Level
 from logs.text import bytes_text
 
@@ -75,7 +76,9 @@ class Narrator:
                 text = f"{result.expected} = expected, not re-sent"
                 return self._event(ts, "INFO", "verify", text=text, elapsed_s=result.elapsed_s)
             case Outcome.UNCHANGED, _:
-                return self._event(ts, "INFO", "verify", text=f"{result.value} = wanted already, nothing sent")
+                return self._event(
+                    ts, "INFO", "verify", text=f"{result.value} = wanted already, nothing sent"
+                )
             case Outcome.NOT_APPLIED, Proof.VERIFIED:
                 return self._event(ts, "INFO", "verify", text=f"{result.before} = as before, not applied")
             case _, Proof.PERSON if self._asked_again:
@@ -185,13 +188,21 @@ def _spent_words(fact: Spent) -> str:
 
 
 class Bystander:
-    """Tells what passes on a device's line and belongs to no fact of an operation."""
+    """Tells what passes on a device's line and belongs to no fact of an operation, but for what the veil hides."""
 
-    def __init__(self, device: str, agent: str, clock: Clock, tell: Callable[[Event], None]) -> None:
+    def __init__(
+        self,
+        device: str,
+        agent: str,
+        clock: Clock,
+        tell: Callable[[Event], None],
+        veil: Veil | None = None,
+    ) -> None:
         self._device = device
         self._agent = agent
         self._clock = clock
         self._tell = tell
+        self._veil = veil or Veil()
         self._ignored = 0
 
     def ignored(self, event: "Ignored") -> None:
@@ -255,14 +266,17 @@ class Bystander:
         attempt: int | None = None,
     ) -> None:
         event = Event(
-            ts=self._clock.stamp(), level=level, device=self._device, agent=self._agent, event=name, text=text,
-            seq=seq, attempt=attempt,
+            ts=self._clock.stamp(), level=level, device=self._device, agent=self._agent, event=name,
+            text=self._masked(text), seq=seq, attempt=attempt,
         )  # fmt: skip
         self._tell(event)
 
     def _debug(self, name: EventName, text: str, data: str | None = None) -> None:
         event = Event(
-            ts=self._clock.stamp(), level="DEBUG", device=self._device, agent=self._agent, event=name, text=text,
-            bytes=data,
+            ts=self._clock.stamp(), level="DEBUG", device=self._device, agent=self._agent, event=name,
+            text=self._masked(text), bytes=self._masked(data),
         )  # fmt: skip
         self._tell(event)
+
+    def _masked(self, text: str | None) -> str | None:
+        return self._veil.mask(text) if text is not None else None

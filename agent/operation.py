@@ -101,7 +101,8 @@ class Terms:
     own. `apart`: the read-back's answer surely cannot be an ack that is still owed. `queued`: an ack says that the
     command was taken, not that it is done. `mode`: a setting and the value that it must have before the
     command may be sent at all. `setting`: the one that the command changes, where the profile names it. `if_needed`:
-    the setting is read first, and nothing is sent where it has the wanted value already.
+    the setting is read first, and nothing is sent where it has the wanted value already. `secrets`: the references in
+    the text, in the place of which the device gets the values.
     """
 
     policy: Policy
@@ -127,6 +128,7 @@ class Terms:
     apart: bool = False
     queued: bool = False
     if_needed: bool = False
+    secrets: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """The terms as one line of JSON, as the journal keeps them."""
@@ -144,6 +146,7 @@ class Terms:
             data["form"] = AbsoluteForm(**data["form"])
         if data.get("mode") is not None:
             data["mode"] = tuple(data["mode"])
+        data["secrets"] = tuple(data.get("secrets", ()))
         return cls(**data)
 
 

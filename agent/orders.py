@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ulid import ULID
 
 from agent.operation import Operation, Terms
+from agent.secrets import NoSecret, look_up
 from agent.settings import Settings
 from agent.targets import Chosen
 from agent.terms import terms_for
@@ -52,7 +53,15 @@ def order_of(
     step: str | None = None,
     if_needed: bool = False,
 ) -> Operation:
-    """The operation of a call on a device. `if_needed` as in `terms.terms_for`. Raises UsageProblem."""
+    """The operation of a call on a device. `if_needed` as in `terms.terms_for`.
+
+    Raises UsageProblem, also where a secret that the call names cannot be found now.
+    """
+    for reference in call.secrets:
+        try:
+            look_up(reference)
+        except NoSecret as problem:
+            raise UsageProblem(str(problem)) from None
     choice = choose_policy(chosen, call, policy)
     return Operation(
         op=str(ULID()),

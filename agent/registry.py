@@ -61,8 +61,8 @@ class Lease:
     """The right to write to one device. `token` only grows; `session` is None where a new one must be opened.
 
     `settled`: under this lease nothing on the device is open or in doubt any more, nor could anybody else add to it.
-    `quiet_from`: until then a copy without a number that was never answered may still reach the device; None where
-    there is none.
+    `quiet_from`: until then, by `Registry.steady`, a copy without a number that was never answered may still reach the
+    device; None where there is none.
     """
 
     device: int
@@ -89,6 +89,7 @@ class Registry:
                 f"the journal {database.place} is damaged: it does not know its own number. Restore a backup"
             )
         self.agent_id = int(named[0][0])
+        self._origin: datetime | None = None
 
     def lookup(self, url: str, unit: int, serial: str | None) -> int | None:
         """The device that is known at this address, or by this serial; None where neither was met before."""
@@ -341,15 +342,44 @@ class Registry:
 
     # --- streams that opening anew does not cut ---------------------------------------------------------------------
 
+    def steady(self) -> datetime:
+        """Now, by a clock that nobody sets while the machine runs: what is still under way is counted by it.
+
+        It is the wall clock as the first process of this store found it since the machine was started, and the seconds
+        since. Raises StoreError.
+        """
+        since = timedelta(seconds=self._clock.since_start_s())
+        if self._origin is None:
+            self._origin = self._common_origin(self._clock.utc() - since)
+        return self._origin + since
+
+    def _common_origin(self, mine: datetime) -> datetime:
+        me = self._me
+        name = f"start {me.host} {me.boot}"
+
+        def write(cursor: Cursor) -> str:
+            cursor.execute(
+                "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+                (name, mine.isoformat()),
+            )
+            earlier = f"start {me.host} "
+            cursor.execute(
+                "DELETE FROM meta WHERE substr(name, 1, ?) = ? AND name != ?", (len(earlier), earlier, name)
+            )
+            row = cursor.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+            return str(row[0]) if row is not None else mine.isoformat()
+
+        return datetime.fromisoformat(self._db.commit_loosely(write))
+
     def owed_s(self, stream: str) -> float:
         """How many seconds long the answer to an earlier request, of whatever process, may still come on a stream.
 
-        A clock that was set back does not make it longer than it ever was. Raises StoreError.
+        A machine that was started with an earlier time does not make it longer than it ever was. Raises StoreError.
         """
         rows = self._db.read("SELECT until_utc, late_s FROM stream WHERE stream = ?", (stream,))
         if not rows:
             return 0.0
-        left_s = (moment(rows[0][0]) - self._clock.utc()).total_seconds()
+        left_s = (moment(rows[0][0]) - self.steady()).total_seconds()
         return max(0.0, min(left_s, float(rows[0][1])))
 
     def owe(self, stream: str, late_s: float) -> None:
@@ -357,7 +387,7 @@ class Registry:
 
         Survives this process at once, a power cut only with the next durable write. Raises StoreError.
         """
-        until = stamp(self._clock.utc() + timedelta(seconds=late_s))
+        until = stamp(self.steady() + timedelta(seconds=late_s))
         self._db.commit_loosely(
             lambda cursor: cursor.execute(
                 "INSERT INTO stream (stream, until_utc, late_s) VALUES (?, ?, ?) ON CONFLICT (stream) "

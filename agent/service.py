@@ -20,6 +20,7 @@ from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.processes import Holder, this_process
 from agent.recovery import settle, settle_unsettled
 from agent.registry import Lease, Registry, WrongDevice
+from agent.secrets import Veil
 from agent.settings import Settings
 from agent.station import Identity, Means, ReadAnswer, Station
 from agent.stations import Target, open_link, station_for, stream_of
@@ -332,7 +333,8 @@ class Service:
 
     def station(self, target: Target, lease: Lease | None) -> Station:
         """A station for a target. Raises DialectMissing."""
-        told = Bystander(target.name, self.holder.agent, self.clock, self.log.write)
+        veil = Veil()
+        told = Bystander(target.name, self.holder.agent, self.clock, self.log.write, veil)
         means = Means(
             self.registry,
             lambda: self._dial(target),
@@ -340,7 +342,8 @@ class Service:
             self.clock,
             told,
             self.executor.stopping,
-            told.heard_or_written if self._trace else None,
+            veil.watch(told.heard_or_written) if self._trace else None,
+            veil,
         )
         return station_for(target, lease, means)
 

@@ -1,13 +1,15 @@
 """Where does each setting of the agent come from?
 
 An option of the command line wins over the environment, that over the project's `ackonce.toml`, that over the user's
-own configuration file. Nothing here says yes to anything on anybody's behalf.
+own configuration file, that over the default. Nothing here says yes to anything on anybody's behalf.
 """
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from agent.duration import parse_duration
@@ -16,6 +18,8 @@ from devices.problems import FileProblem, FileProblems, UsageProblem, did_you_me
 PROJECT_FILE = "ackonce.toml"
 INVENTORY_FILE = "inventory.yaml"
 _KEYS = ("home", "inventory", "timeout", "store", "agent", "actor")
+_AT = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
+"""Where the TOML parser says that something is wrong, at the end of its sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +34,53 @@ class Settings:
     actor: str
 
 
+class Origin(StrEnum):
+    """Who said a value, the strongest first."""
+
+    OPTION = "option"
+    ENVIRONMENT = "environment"
+    PROJECT = "project file"
+    USER = "user file"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A setting with its value, None where it has none, and where that was said.
+
+    `where`: the option, the variable, or the file with its line; None for a default.
+    """
+
+    name: str
+    value: str | None
+    origin: Origin
+    where: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A value and who said it: the file, or None for the environment. Relative paths start from `base`."""
+    """A value and who said it. `where`: the option, the variable or the file. Relative paths start from `base`.
+
+    `document` is the whole text of the file, empty where no file said it.
+    """
 
     name: str
     text: str
     base: Path
-    file: Path | None
+    origin: Origin
+    where: str
+    document: str = ""
+
+    def place(self) -> str:
+        """The option, the variable, or the file with its line."""
+        return f"{self.where}:{_lines(self.document)[self.name]}" if self.document else self.where
 
     def refuse(self, message: str) -> UsageProblem | FileProblems:
         """What to raise where the value makes no sense: it names the place."""
-        if self.file is None:
-            return UsageProblem(f"ACKONCE_{self.name.upper()}: {message}")
-        return FileProblems([FileProblem(str(self.file), None, None, f"{self.name}: {message}")])
+        if not self.document:
+            return UsageProblem(f"{self.where}: {message}")
+        line = _lines(self.document)[self.name]
+        return FileProblems([FileProblem(self.where, line, None, f"{self.name}: {message}")])
 
 
 def resolve(
@@ -65,11 +102,86 @@ def resolve(
         UsageProblem: an option or variable makes no sense.
         FileProblems: a configuration file makes no sense.
     """
-    here = Path(project or environ.get("ACKONCE_PROJECT") or ".").absolute()
+    said, here, root = _everything_said(project, inventory, timeout, environ)
+    return _settings(said, here, root, environ)
+
+
+def trace(
+    *,
+    project: Path | None = None,
+    inventory: Path | None = None,
+    timeout: str | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> list[Traced]:
+    """Every setting that `resolve` finds, with where it was said. Arguments and errors as there."""
+    said, here, root = _everything_said(project, inventory, timeout, environ)
+    found = _settings(said, here, root, environ)
+    from socket import gethostname
+
+    from agent.store.sqlite import FILE_NAME
+
+    values = {
+        "home": str(found.home),
+        "project": str(found.project),
+        "inventory": str(found.inventory) if found.inventory is not None else None,
+        "timeout": said["timeout"].text if "timeout" in said else None,
+        "store": str(found.home / FILE_NAME),
+        "agent": found.agent or gethostname(),
+        "actor": found.actor,
+    }
+    if "project" not in said and root is not None:
+        said["project"] = _Said("project", "", here, Origin.PROJECT, str(root / PROJECT_FILE))
+    return [
+        Traced(name, value, by.origin, by.place())
+        if (by := said.get(name)) is not None
+        else Traced(name, value, Origin.DEFAULT, None)
+        for name, value in values.items()
+    ]
+
+
+def _everything_said(
+    project: Path | None, inventory: Path | None, timeout: str | None, environ: Mapping[str, str]
+) -> tuple[dict[str, _Said], Path, Path | None]:
+    """The strongest word on each setting, the folder to work in, and the project's where it has a file.
+
+    Raises UsageProblem, FileProblems.
+    """
+    said: dict[str, _Said] = {}
+    named = environ.get("ACKONCE_PROJECT")
+    if project is not None:
+        said["project"] = _Said("project", str(project), Path(), Origin.OPTION, "--project")
+    elif named:
+        said["project"] = _Said("project", named, Path(), Origin.ENVIRONMENT, "ACKONCE_PROJECT")
+    here = Path(said["project"].text if said else ".").absolute()
     if not here.is_dir():
         raise UsageProblem(f"{here} is no folder", "Give an existing one to -C")
     root = next((p for p in (here, *here.parents) if (p / PROJECT_FILE).is_file()), None)
-    said = _layered(here, root, environ)
+    said |= _layered(here, root, environ)
+    for name, option in (("inventory", inventory), ("timeout", timeout)):
+        if option is not None:
+            said[name] = _Said(name, str(option), here, Origin.OPTION, f"--{name}")
+    return said, here, root
+
+
+def _layered(here: Path, root: Path | None, environ: Mapping[str, str]) -> dict[str, _Said]:
+    """What files and variables say, the strongest word only; a variable that is empty says nothing."""
+    said: dict[str, _Said] = {}
+    user = _user_file(environ)
+    if user is not None and user.is_file():
+        said |= _toml(user, Origin.USER)
+    if root is not None:
+        said |= _toml(root / PROJECT_FILE, Origin.PROJECT)
+    variables = {name: f"ACKONCE_{name.upper()}" for name in _KEYS}
+    return said | {
+        name: _Said(name, text, here, Origin.ENVIRONMENT, variable)
+        for name, variable in variables.items()
+        if (text := environ.get(variable))
+    }
+
+
+def _settings(
+    said: Mapping[str, _Said], here: Path, root: Path | None, environ: Mapping[str, str]
+) -> Settings:
     store, agent, actor = said.get("store"), said.get("agent"), said.get("actor")
     if store is not None:
         raise store.refuse(
@@ -78,24 +190,11 @@ def resolve(
     return Settings(
         home=_home(said.get("home"), environ),
         project=root or here,
-        inventory=_inventory(inventory, said.get("inventory"), here, root),
-        timeout_s=_timeout(timeout, said.get("timeout")),
+        inventory=_inventory(said.get("inventory"), here, root),
+        timeout_s=_timeout(said.get("timeout")),
         agent=agent.text if agent is not None else None,
         actor=actor.text if actor is not None else _login(),
     )
-
-
-def _layered(here: Path, root: Path | None, environ: Mapping[str, str]) -> dict[str, _Said]:
-    """What was said about each setting, the strongest word only; a variable that is empty says nothing."""
-    files = [root / PROJECT_FILE] if root is not None else []
-    user = _user_file(environ)
-    if user is not None and user.is_file():
-        files.append(user)
-    said: dict[str, _Said] = {}
-    for file in reversed(files):
-        said |= {name: _Said(name, text, file.parent, file) for name, text in _toml(file).items()}
-    variables = {name: environ.get(f"ACKONCE_{name.upper()}") for name in _KEYS}
-    return said | {name: _Said(name, text, here, None) for name, text in variables.items() if text}
 
 
 def _home(said: _Said | None, environ: Mapping[str, str]) -> Path:
@@ -106,45 +205,80 @@ def _home(said: _Said | None, environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_STATE_HOME", "") or platformdirs.user_state_dir()) / "ackonce"
 
 
-def _inventory(option: Path | None, said: _Said | None, here: Path, root: Path | None) -> Path | None:
-    if option is not None:
-        return here / option
+def _inventory(said: _Said | None, here: Path, root: Path | None) -> Path | None:
     if said is not None:
         return said.base / said.text
     places = [here] if root is None else [here, root]
     return next((p / INVENTORY_FILE for p in places if (p / INVENTORY_FILE).exists()), None)
 
 
-def _timeout(option: str | None, said: _Said | None) -> float | None:
+def _timeout(said: _Said | None) -> float | None:
+    if said is None:
+        return None
     try:
-        if option is not None:
-            return parse_duration(option)
-        return parse_duration(said.text) if said is not None else None
+        return parse_duration(said.text)
     except ValueError as problem:
-        if option is not None or said is None:
-            raise UsageProblem(f"--timeout: {problem}") from None
         raise said.refuse(str(problem)) from None
 
 
-def _toml(path: Path) -> dict[str, str]:
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _toml(path: Path, origin: Origin) -> dict[str, _Said]:
+    """What a file says. Raises FileProblems."""
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
         raise FileProblems([FileProblem(str(path), None, None, f"not readable as TOML: {problem}")]) from None
-    problems = [found for name, value in data.items() if (found := _misfit(str(path), name, value))]
-    if problems:
-        raise FileProblems(problems)
-    return {name: str(value) for name, value in data.items()}
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise FileProblems([_no_toml(path, text, str(problem))]) from None
+    misfits = {name: wrong for name, value in data.items() if (wrong := _misfit(name, value)) is not None}
+    if misfits:
+        lines = _lines(text)
+        raise FileProblems(
+            [FileProblem(str(path), lines[name], None, *wrong) for name, wrong in misfits.items()]
+        )
+    return {
+        name: _Said(name, str(value), path.parent, origin, str(path), text) for name, value in data.items()
+    }
 
 
-def _misfit(path: str, name: str, value: object) -> FileProblem | None:
+def _no_toml(path: Path, text: str, sentence: str) -> FileProblem:
+    at = _AT.search(sentence)
+    line, column = len(text.splitlines()), None
+    if at is not None and at[1] is not None:
+        line, column = int(at[1]), int(at[2])
+    return FileProblem(str(path), line, column, f"not readable as TOML: {_AT.sub('', sentence)}")
+
+
+def _misfit(name: str, value: object) -> tuple[str, str | None] | None:
+    """What is wrong with a key of a file, and what may have been meant."""
     if name not in _KEYS:
-        hint = did_you_mean(name, _KEYS) or f"Known: {', '.join(_KEYS)}"
-        return FileProblem(path, None, None, f"unknown key '{name}'", hint)
+        return f"unknown key '{name}'", did_you_mean(name, _KEYS) or f"Known: {', '.join(_KEYS)}"
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if (isinstance(value, str) and value) or (name == "timeout" and number):
         return None
-    return FileProblem(path, None, None, f"{name}: must be text in quotes, and not empty")
+    return f"{name}: must be text in quotes, and not empty", None
+
+
+def _lines(document: str) -> dict[str, int]:
+    """The line in which each key of a TOML text is said, which the parser does not tell.
+
+    A key stands where the statement begins that ends the shortest beginning of the text that has the key.
+    """
+    found: dict[str, int] = {}
+    lines = document.split("\n")
+    begins = 1
+    for number in range(1, len(lines) + 1):
+        try:
+            data = tomllib.loads("\n".join(lines[:number]))
+        except tomllib.TOMLDecodeError:
+            continue  # in the middle of a statement
+        found |= {name: begins for name in data if name not in found}
+        begins = number + 1
+    return found
 
 
 def _user_file(environ: Mapping[str, str]) -> Path | None:

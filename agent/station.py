@@ -4,7 +4,7 @@ A station performs single steps and reports facts; whether a step is wise was de
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from agent.clock import Clock
@@ -15,6 +15,7 @@ from agent.links.link import Link, PortHeld, Unreachable
 from agent.narrate import Bystander
 from agent.operation import Cause
 from agent.registry import Held, Lease, Registry, WrongDevice
+from agent.secrets import Veil
 from agent.steps import Send, Session, Settle
 from devices.versions import fits
 from logs.text import escape
@@ -49,7 +50,7 @@ class Means:
     """What a station works with.
 
     `dial` opens a link and raises Unreachable; `stopping` is True when nobody wants further tries; `trace` is told of
-    all bytes, None where nobody asked for them.
+    all bytes, None where nobody asked for them; `veil` puts the secrets into what is written.
     """
 
     registry: Registry
@@ -59,6 +60,7 @@ class Means:
     told: Bystander
     stopping: Callable[[], bool]
     trace: Callable[[str, bytes], None] | None = None
+    veil: Veil = field(default_factory=Veil)
 
 
 class ReadAnswer(NamedTuple):
@@ -92,6 +94,10 @@ class Station(Protocol):
     @property
     def tells_who_it_is(self) -> bool:
         """Whether connecting can find out which device it is."""
+
+    @property
+    def veil(self) -> Veil:
+        """What hides the secrets of commands to this device."""
 
     async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
         """Open anew, check who answers, enter the wanted session. Raises LeaseLost, StoreError."""

@@ -61,6 +61,7 @@ def terms_for(
         apart=back is not None and _told_apart(profile, back),
         queued=command.ack_means == "queued",
         if_needed=if_needed and back is not None and command.effect_class is EffectClass.IDEMPOTENT,
+        secrets=call.secrets,
     )
 
 

@@ -3,9 +3,12 @@
 Rules (CLI.md, section 1): the longest `name` whose words stand at the front, letter by letter; the beginning
 of a name never stands for the name; what follows are the arguments in order or as `name=value`. Everything is
 checked before any
-connection: count, type, range, step. Numbers stay decimal text.
+connection: count, type, range, step. Numbers stay decimal text. A secret argument is never typed but referred to, as
+`env:NAME` or `file:PATH`; the text has the reference in braces where the device gets the value, and what was typed for
+a secret is never quoted.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +18,8 @@ from devices.kinds import CLASS_OF, Kind, Policy
 from devices.problems import UsageProblem, did_you_mean
 from devices.profile import Argument, Command, Profile
 
+_REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:(?:/|~/).+")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -22,13 +27,20 @@ class Call:
 
     Attributes:
         command: from the profile, or the nameless one of `raw`.
-        args: (name, canonical text) in the declared order.
-        text: exactly what the device is told; for dialects without texts the words themselves.
+        args: (name, canonical text) in the declared order; of a secret `marked(reference)`.
+        text: what the device is told, but for its secrets; for dialects without texts the words themselves.
+        secrets: the references in the text, each once.
     """
 
     command: Command
     args: tuple[tuple[str, str], ...]
     text: str
+    secrets: tuple[str, ...] = ()
+
+
+def marked(reference: str) -> str:
+    """What stands in a text for the value of a secret."""
+    return f"{{{reference}}}"
 
 
 def resolve(profile: Profile, words: Sequence[str]) -> Call:
@@ -77,6 +89,8 @@ def usage(command: Command) -> str:
 
 def describe(argument: Argument) -> str:
     """Return the type, range and unit of an argument in words, e.g. `int, -50 to 50 s`."""
+    if argument.secret:
+        return "env:NAME or file:PATH"
     allowed = values.enum_values(argument.type)
     text = " or ".join(allowed) if allowed else argument.type
     limits = _range(argument)
@@ -90,11 +104,27 @@ def _bound(command: Command, given: Mapping[str, str]) -> Call:
         (argument.name, _checked(command, argument, given[argument.name])) for argument in command.args
     )
     if command.send is None:
-        return Call(command, args, " ".join([command.name, *(value for _, value in args)]))
+        text = " ".join([command.name, *(value for _, value in args)])
+        return Call(command, args, text, _secrets(command, dict(args), [name for name, _ in args], text))
     try:
-        return Call(command, args, templates.render(command.send, dict(args)))
+        text = templates.render(command.send, dict(args))
     except templates.TemplateError as error:
         raise UsageProblem(f"{command.name}: {error}") from None
+    fields = [part.name for part in templates.parse(command.send) if isinstance(part, templates.Field)]
+    return Call(command, args, text, _secrets(command, dict(args), fields, text))
+
+
+def _secrets(command: Command, args: Mapping[str, str], fields: Sequence[str], text: str) -> tuple[str, ...]:
+    """Return the references of a call; `fields` are the arguments as they stand in the text.
+
+    Raises UsageProblem where one stands where no secret is meant: the device would get the value there too.
+    """
+    marks = {argument.name: args[argument.name] for argument in command.args if argument.secret}
+    meant = [marks[name] for name in fields if name in marks]
+    for mark in meant:
+        if text.count(mark) != meant.count(mark):
+            raise UsageProblem(f"{command.name}: {mark} may stand only where the secret does")
+    return tuple(mark[1:-1] for mark in dict.fromkeys(meant))
 
 
 def _longest_match(profile: Profile, words: Sequence[str]) -> Command | None:
@@ -107,7 +137,12 @@ def _longest_match(profile: Profile, words: Sequence[str]) -> Command | None:
 
 
 def _unknown(profile: Profile, words: Sequence[str]) -> UsageProblem:
-    """Say that no command matches, with the command that the first one to three words come nearest to."""
+    """Say that no command matches, with the command that the first one to three words come nearest to.
+
+    Where commands take secrets only the first word is looked at: those behind it may be one.
+    """
+    if any(argument.secret for command in profile.commands for argument in command.args):
+        words = words[:1]
     for command in profile.commands:
         parts = command.name.split()
         front = words[: len(parts)]
@@ -153,6 +188,11 @@ def _checked(command: Command, argument: Argument, raw_text: str) -> str:
     where = f"{command.name}: {argument.name}"
     if templates.is_control(raw_text):
         raise UsageProblem(f"{where} must not hold control characters")
+    if argument.secret:
+        if not _REFERENCE.fullmatch(raw_text):
+            hint = "Give it by reference: env:NAME, or file: and the whole path, as in file:~/meter.key"
+            raise UsageProblem(f"{where} is a secret, which is never typed", hint)
+        return marked(raw_text)
     try:
         value = values.normalise(argument.type, raw_text)
     except ValueError as error:

@@ -12,6 +12,7 @@ from devices.kinds import CLASS_OF, EffectClass, Kind
 from devices.misfit import BEFORE, Misfit, bad_name, unknown_name
 from devices.registers import value_type
 from devices.schema import ArgumentSection, CommandSection, ProfileFile, SettingSection
+from devices.secret_checks import secret_misfits
 from devices.source import Path
 from devices.values import check_type, normalise
 
@@ -233,4 +234,5 @@ COMMAND_CHECKS: tuple[Check, ...] = (
     _certain_words,
     _confirm,
     _write,
+    secret_misfits,
 )

@@ -197,7 +197,9 @@ def _setting(name: str, section: SettingSection, file: ProfileFile) -> model.Set
 
 def _argument(section: ArgumentSection) -> model.Argument:
     step = None if section.step is None else plain(section.step)
-    return model.Argument(section.name, section.type, section.min, section.max, section.unit, step)
+    return model.Argument(
+        section.name, section.type, section.min, section.max, section.unit, step, section.secret
+    )
 
 
 def _command(section: CommandSection, settings: dict[str, model.Setting]) -> model.Command:

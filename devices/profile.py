@@ -75,7 +75,10 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a command; `min` and `max` are inclusive and, like `step`, in `unit`."""
+    """One argument of a command; `min` and `max` are inclusive and, like `step`, in `unit`.
+
+    `secret`: its value is only ever named by reference, and is found when the command leaves.
+    """
 
     name: str
     type: str
@@ -83,6 +86,7 @@ class Argument:
     max: Decimal | None = None
     unit: str | None = None
     step: str | None = None
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,7 @@ class ArgumentSection(Strict):
     max: Number | None = None
     unit: Text | None = None
     step: Number | None = None
+    secret: bool = False
 
 
 class AbsoluteFormSection(Strict):

@@ -27,10 +27,11 @@ def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
     """What a fault plan may say; the empty lines and marks keep the layout."""
     return "\n".join(
         [
-            "A fault plan says what goes wrong with which message:\n",
             "\b",
-            *(f"  --faults {example}" for example in examples),
-            f"\n{notes} Faults:\n",
+            "Examples:",
+            *(f"  ackonce simulate {example}" for example in examples),
+            "\nA fault plan says what goes wrong with which message, and behind `seed N:` how often.",
+            f"{notes} Faults:\n",
             "\b",
             *vocabulary.help_lines(),
         ]
@@ -45,15 +46,16 @@ _DEVICE_EPILOG = _epilog(
     DEVICE,
     f"Messages: {', '.join(LSQ.kinds)} (plain text: {', '.join(TEXT.kinds)}), any. S: seconds. LSQ1 alone:"
     f" {_only(LSQ, TEXT)}; plain text alone: {_only(TEXT, LSQ)}.",
-    '"cmd 1: drop_ack; cmd 2-3: delay 0.8; any 5: cut; nop *: drop_request"',
-    '"seed 7: drop_ack 0.2, cmd drop_request 0.1"    (each with this probability)',
+    "device --tcp 127.0.0.1:7001",
+    'device --faults "cmd 1: drop_ack; any 2-3: delay 0.8"',
+    'device --faults "seed 7: drop_ack 0.2, nop cut 0.1"',
 )
 _PROXY_EPILOG = _epilog(
     PROXY,
     "Messages: to (the device), from (the device), any; counted over all connections. S, GAP: seconds. N: bytes."
     " HEX: bytes such as ff00.",
-    '"to 1: drop; from 2-3: delay 0.7; from *: dup"',
-    '"seed 7: from drop 0.2, to drop 0.05"    (each with this probability)',
+    'proxy --to tcp://10.3.0.31:7000 --faults "from *: dup"',
+    'proxy --to tcp://10.3.0.31:7000 --faults "seed 7: drop 0.1"',
 )
 
 

@@ -5,12 +5,16 @@ There is one for each tongue of the simulated devices (`fault_kinds.py`) and one
 (`proxy_faults.py`); `faults.py` reads plans in any of them.
 """
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import MappingProxyType
 
 SECONDS_MAX = 3600.0
 BYTES_MAX = 256
+HELP_WIDTH = 56
+"""Columns for the meaning of a fault, so that the whole line has 80."""
 
 Value = float | int | bytes
 
@@ -52,11 +56,13 @@ class Vocabulary:
     only: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def help_lines(self) -> list[str]:
-        """One line per fault: name, what follows it, meaning."""
-        return [
-            f"  {' '.join((name, *(parameter.sign for parameter in entry.parameters))):<18} {entry.meaning}"
-            for name, entry in self.faults.items()
-        ]
+        """Each fault with what follows its name and its meaning, which may take a further line."""
+        lines = []
+        for name, entry in self.faults.items():
+            term = " ".join((name, *(parameter.sign for parameter in entry.parameters)))
+            meaning = textwrap.wrap(entry.meaning, HELP_WIDTH)
+            lines += [f"  {front:<18} {part}" for front, part in zip_longest([term], meaning, fillvalue="")]
+        return lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,10 +155,18 @@ def _readings(world: World) -> Iterator[str]:
             continue
         at_s = (moment(utc) - START).total_seconds()
         name = {"(boot)": "boots"}.get(reading["setting"], reading["setting"])
-        value = number_of(reading["value"])
+        value = _number(reading["value"])
         slept_s = max((slept[each] for each in world.history.hands.get(op, ())), default=0.0)
         if value not in world.history.stood(device, name, at_s - READ_MAX_S - slept_s, at_s + 0.001):
-            yield f"{op} read {name} {value} at {at_s:.3f}, which it was not"
+            yield f"{op} read {name} {reading['value']} at {at_s:.3f}, which it was not"
+
+
+def _number(text: str) -> int | None:
+    """A reading as the machine would have it; None where it is none: then it answered another question."""
+    try:
+        return number_of(text)
+    except ValueError:
+        return None
 
 
 def _ordered(done: dict[str, list[Effect]], copies: dict[str, list[Copy]]) -> Iterator[str]:

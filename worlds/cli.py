@@ -83,8 +83,8 @@ def world(
 
     \b
     Examples:
-      ackonce simulate world --seeds 1000       many worlds; the first failing one is told
-      ackonce simulate world --seed 7           the world of one seed, again, with its story
+      ackonce simulate world --seeds 1000       many worlds, until one fails
+      ackonce simulate world --seed 7           one of them again, with its story
       ackonce simulate world --seed 7 --shrink  as little of it as still fails
       ackonce simulate world -i inventory.yaml  your own profiles
 

@@ -1,14 +1,16 @@
 """What happens in a world while anything goes?
 
 Agents start a process for each batch of commands. Where it dies, they start the next one and ask again for what they
-asked under a key. Meanwhile the incidents of the plan happen at their times.
+asked under a key. A rival starts its process without waiting for anybody. Meanwhile the incidents of the plan happen at
+their times.
 """
 
 import asyncio
 
+from worlds.incidents import Incident
+from worlds.jobs import Batch
 from worlds.loop import NOBODY
 from worlds.people import check, decide
-from worlds.plan import Batch, Incident
 from worlds.world import World
 
 POWER_S = 10.0
@@ -22,6 +24,7 @@ async def anything_goes(world: World) -> None:
     """Everything that the plan knows, until all agents are done."""
     loop = asyncio.get_running_loop()
     agents = [loop.create_task(_life(world, number)) for number in range(world.plan.agents)]
+    agents += [loop.create_task(_rival(world, batch)) for batch in world.plan.batches if batch.rival]
     incidents = [each for each in world.plan.incidents if each.batch is None]
     around = [loop.create_task(_happens(world, each)) for each in incidents]
     await asyncio.gather(*agents)
@@ -32,9 +35,16 @@ async def anything_goes(world: World) -> None:
 
 async def _life(world: World, agent: int) -> None:
     for batch in world.plan.batches:
-        if batch.agent == agent:
+        if batch.agent == agent and not batch.rival:
             await asyncio.sleep(max(0.0, batch.at_s - world.history.now_s()))
             await _batch(world, batch)
+
+
+async def _rival(world: World, batch: Batch) -> None:
+    await asyncio.sleep(batch.at_s)
+    if world.is_held(batch.jobs[0].device):
+        world.history.met("rival")
+    await _batch(world, batch)
 
 
 async def _batch(world: World, batch: Batch) -> None:
@@ -69,6 +79,8 @@ async def _happens(world: World, incident: Incident) -> None:
         case "person" | "check":
             process = world.start("person")
             await world.through(process, (decide if incident.kind == "person" else check)(world, process))
+        case "clock":
+            world.set_clock(incident.seconds)
         case "restore":
             backup = world.disk.backup()
             world.note("world", "backup")

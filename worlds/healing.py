@@ -13,8 +13,8 @@ from agent.links.link import Unreachable
 from agent.operation import Cause, Outcome
 from agent.registry import Held, WrongDevice
 from worlds.doubts import avoidable
+from worlds.jobs import Job
 from worlds.people import check, decide
-from worlds.plan import Job
 from worlds.process import Process
 from worlds.world import Wish, World
 
@@ -41,6 +41,7 @@ async def heal(world: World) -> list[Left]:
     for process in world.processes:
         process.thaw()
     world.note("world", "healed")
+    world.history.healed = True
     await asyncio.sleep(LONG_S)
     healer = world.start("healer")
     await world.through(healer, _settle(world, healer))

@@ -5,6 +5,7 @@ this, by the journal? A copy that the journal does not know is a violation at on
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,10 +15,18 @@ from logs.events import Event
 from protocol.native.codes import Type
 from protocol.native.frame import Frame, decode
 from worlds.disk import Disk
+from worlds.records import Copy, Decision, Value, Wanted, Word
 
 _CMD = int(Type.CMD)
 VIOLATION = "VIOLATION"
 """What the story calls it."""
+STRUCK_MAX = 6
+"""So much of what struck is named beside a violation."""
+_STRIKES = frozenset(
+    ["fault", "strike", "boot", "power", "panel", "unplugged", "clock", "dead", "leaves", "frozen", "restored"]
+)  # fmt: skip
+"""The words of the story for what goes wrong."""
+_OP = re.compile(r"\bOP\d+")
 
 
 class Phase(StrEnum):
@@ -53,49 +62,6 @@ class Line:
     detail: str | bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """One copy of a command that left, or half of one (`whole` is False); `mark` counts them from 0.
-
-    `op` is the operation that the journal names for it. `session`, `seq` and `attempt` are None without numbers.
-    """
-
-    mark: int
-    device: str
-    op: str
-    process: str
-    at_s: float
-    data: bytes
-    whole: bool
-    text: str
-    session: int | None = None
-    seq: int | None = None
-    attempt: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word that somebody was told about an operation. `proof` and `cause` are empty where there is none."""
-
-    op: str
-    outcome: str
-    proof: str
-    cause: str
-    at_s: float
-    process: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A value of a device, from that moment on."""
-
-    at_s: float
-    device: str
-    name: str
-    value: int
-
-
 @dataclass(slots=True)
 class History:
     """The record of one world.
@@ -112,9 +78,11 @@ class History:
         keys: By operation, the key it was asked for under.
         forgotten: Operations that a restored store does not know.
         violations: What must not happen.
-        policies: By operation, its policy.
+        wanted: By operation, what somebody asked for.
+        decisions: By operation, what persons decided, in order.
         phases: By process, what it is about.
-        counts: How often what happened, as `coverage.py` names it.
+        counts: How often what happened before everything was healed, as `coverage.py` names it.
+        healed: Nothing goes wrong any more, so nothing counts.
         requests: How many requests the agents wrote.
     """
 
@@ -128,10 +96,12 @@ class History:
     hands: dict[str, set[str]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
-    policies: dict[str, str] = field(default_factory=dict)
+    wanted: dict[str, Wanted] = field(default_factory=dict)
+    decisions: dict[str, list[Decision]] = field(default_factory=dict)
     phases: dict[str, Phase] = field(default_factory=dict)
     violations: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    healed: bool = False
     requests: int = 0
     _intents: set[tuple[str, int]] = field(default_factory=set)
     _standing: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -142,8 +112,45 @@ class History:
 
     def violated(self, text: str) -> None:
         """Something happened that must not."""
-        self.violations.append(text)
-        self.note("checker", VIOLATION, text)
+        self.violations.append(self.in_full(text))
+        self.note("checker", VIOLATION, self.violations[-1])
+
+    def in_full(self, violation: str) -> str:
+        """A violation of an operation, with what was asked for, what was sent for it, and what struck meanwhile."""
+        named = _OP.search(violation)
+        wanted = self.wanted.get(named[0]) if named is not None else None
+        if wanted is None:
+            return violation
+        copies = [copy for copy in self.copies if copy.op == wanted.op]
+        sent = Counter(copy.text if copy.whole else "half a line" for copy in copies)
+        told = [f"'{text}' {n} times" if n > 1 else f"'{text}'" for text, n in sent.items()]
+        struck = self._struck(wanted)
+        more = [f"and {len(struck) - STRUCK_MAX} more"] if len(struck) > STRUCK_MAX else []
+        return (
+            f"{violation} (asked for: '{wanted.command}' on {wanted.device}, by {wanted.policy}; "
+            f"sent: {', '.join(told) or 'nothing'}; "
+            f"struck meanwhile: {', '.join(struck[:STRUCK_MAX] + more) or 'nothing'})"
+        )
+
+    def _struck(self, wanted: Wanted) -> list[str]:
+        """What went wrong around an operation until its last word."""
+        hands = self.hands.get(wanted.op, set())
+        last = max((word.line for word in self.words if word.op == wanted.op), default=len(self.lines))
+        return [
+            f"{line.at_s:.3f} s {line.who} {line.what} {line.detail!s}".rstrip()
+            for line in self.lines[wanted.line : last]
+            if line.what in _STRIKES and (line.who in (wanted.device, "world") or line.who in hands)
+        ]
+
+    def asks(self, who: str, wanted: Wanted) -> None:
+        """Somebody asks for an operation."""
+        self.wanted[wanted.op] = wanted
+        self.note(who, "asks", f"{wanted.op}: {wanted.command} on {wanted.device} by {wanted.policy}")
+
+    def decides(self, who: str, op: str, *, applied: bool) -> None:
+        """A person decides what is in doubt, after looking at the device."""
+        self.decisions.setdefault(op, []).append(Decision(self.now_s(), applied))
+        self.note(who, "decides", f"{op}: {'applied' if applied else 'not applied'}")
 
     def logged(self, process: str, event: Event) -> None:
         """The agent wrote a line of its log."""
@@ -166,7 +173,11 @@ class History:
         self.words.append(word)
         proof = f" ({word.proof or word.cause})" if word.proof or word.cause else ""
         self.note(word.process, "word", f"{word.op} {word.outcome}{proof} {word.message}")
-        self.counts[f"word of {self.policies.get(word.op, '?')}: {word.outcome}"] += 1
+        if word.proof != "person":
+            self._count(f"word of {self._policy(word.op)}: {word.outcome}")
+
+    def _policy(self, op: str) -> str:
+        return self.wanted[op].policy if op in self.wanted else "?"
 
     def saw(self, device: str, values: dict[str, int]) -> None:
         """The values of a device now."""
@@ -187,11 +198,15 @@ class History:
 
     def met(self, what: str) -> None:
         """Something around the processes happened."""
-        self.counts[f"around: {what}"] += 1
+        self._count(f"around: {what}")
 
     def stopped(self, process: str, how: str) -> None:
         """A process was killed or frozen."""
-        self.counts[f"process {how}: {self.phases.get(process, Phase.BEFORE)}"] += 1
+        self._count(f"process {how}: {self.phases.get(process, Phase.BEFORE)}")
+
+    def _count(self, what: str) -> None:
+        if not self.healed:
+            self.counts[what] += 1
 
     # --- copies -------------------------------------------------------------------------------------------------------
 
@@ -210,12 +225,17 @@ class History:
 
     def _copy(self, process: str, device: str, data: bytes, frame: Frame | None, *, whole: bool) -> Copy:
         text = frame.payload.decode() if frame is not None else data.decode(errors="replace").rstrip("\r\n")
-        op = self._whose(device, text, frame, whole=whole)
-        number = (frame.session, frame.seq, frame.attempt) if frame is not None else (None, None, None)
-        return Copy(len(self.copies), device, op, process, self.now_s(), data, whole, text, *number)
+        op, intent, number = self._whose(device, text, frame, whole=whole)
+        numbers = (frame.session, frame.seq, frame.attempt) if frame is not None else (None, None, None)
+        mark, line = len(self.copies), len(self.lines) - 1
+        return Copy(
+            mark, line, device, op, process, self.now_s(), data, whole, text, intent, number, *numbers
+        )  # fmt: skip
 
-    def _whose(self, device: str, text: str, frame: Frame | None, *, whole: bool) -> str:
-        """The operation of a copy: its newest intent in the journal that has not left yet."""
+    def _whose(
+        self, device: str, text: str, frame: Frame | None, *, whole: bool
+    ) -> tuple[str, int | None, int | None]:
+        """The operation of a copy, its intent and the number in that: the newest in the journal that has not left."""
         rows = self.disk.rows(
             "SELECT e.op, e.n, e.fields FROM operation o JOIN evidence e ON e.op = o.op "
             "WHERE o.name = ? AND e.kind = 'Sent' ORDER BY o.created_utc DESC, o.op DESC, e.n DESC",
@@ -235,9 +255,9 @@ class History:
                 fits = sent["text"] == text or not whole
             if fits:
                 self._intents.add((op, n))
-                return str(op)
+                return str(op), n, sent["seq"]
         self.violated(f"a copy of '{text}' left for {device}, and the journal has no intent of it")
-        return "?"
+        return "?", None, None
 
     def store_changed(self) -> None:
         """The store is as it was earlier: intents of then may be written again."""

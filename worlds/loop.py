@@ -2,18 +2,20 @@
 
 `WorldLoop` is the loop of virtual time, on which every callback may have an owner. A callback belongs to whoever owned
 the context in which it was scheduled; before each one its owner is asked whether it may run. Callbacks without an
-owner (devices, the network, the world itself) always run.
+owner (devices, the network, the world itself) always run. Owners are told of their tasks, as a loop knows all of its
+own.
 """
 
 import asyncio
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
-from typing import Any, Protocol, TypeVarTuple
+from typing import Any, Protocol, TypeVar, TypeVarTuple
 
 from simulator.loop import VirtualLoop
 
+T = TypeVar("T")
 _Args = TypeVarTuple("_Args")
 
 
@@ -22,6 +24,9 @@ class Owner(Protocol):
 
     def may_step(self, step: asyncio.Handle, /) -> bool:
         """Whether a step may run now. One that may not is kept by the owner, or lost."""
+
+    def begins(self, task: asyncio.Task[Any], /) -> None:
+        """A task of the owner was made."""
 
 
 OWNER: ContextVar[Owner | None] = ContextVar("owner", default=None)
@@ -89,6 +94,20 @@ class WorldLoop(VirtualLoop):
         heapq.heappush(self._scheduled, step)  # type: ignore[attr-defined]  # asyncio's own queue
         step._scheduled = True  # type: ignore[attr-defined]
         return step
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[T]:
+        """As asyncio's, for the owner of the context."""
+        owner = OWNER.get() if context is None else context.get(OWNER)
+        task: asyncio.Task[T] = super().create_task(coro, name=name, context=context)
+        if owner is not None:
+            owner.begins(task)
+        return task
 
     def go_on(self, step: asyncio.Handle) -> None:
         """A step that was kept runs with the next turn, unless it is cancelled until then."""

@@ -6,9 +6,9 @@ would still say on it, but bytes that are on their way may still arrive, also be
 whoever opens it next.
 
 Bytes of one direction of one connection stay in order. What befalls them is thrown by the weather, message by message:
-`lost` (on tcp all later ones of the connection, too), `stall` (this one and those behind it come later), `cut` (the
-connection ends, the message with it; a serial plug is pulled and put back), `half` (the message's second half is lost
-with the connection; on serial only that), `deaf` (the answer is lost), `refuse` (nobody answers the dial).
+`lost` (on tcp all later ones of the connection, too), `stall` (this one and those behind it come later), `hang_up`
+(the connection ends, the message with it; a serial plug is pulled and put back), `half` (the message's second half is
+lost with the connection; on serial only that), `deaf` (the answer is lost), `no_answer` (nobody answers the dial).
 """
 
 import asyncio
@@ -125,14 +125,14 @@ class Wire:
         fault = strike.fault if strike is not None else None
         if fault is not None and strike is not None:
             road.history.note(road.name, "strike", f"{fault} {strike.seconds or ''}".rstrip())
-        if fault in ("lost", "cut") or self._to.broken or road.down:
+        if fault in ("lost", "hang_up") or self._to.broken or road.down:
             self._to.broken = self._to.broken or not road.serial
         else:
             arriving = data[: len(data) // 2] if fault == "half" else data
             stall_s = strike.seconds if strike is not None else 0.0
             self._to.carry(lambda: self._arrives(arriving, mark), stall_s)
-        if fault == "cut" or (fault == "half" and not road.serial):
-            self._cut()
+        if fault == "hang_up" or (fault == "half" and not road.serial):
+            self._hang_up()
 
     def closed(self) -> None:
         """Whoever had it open has closed it, or is gone."""
@@ -143,7 +143,7 @@ class Wire:
     def _arrives(self, data: bytes, mark: int | None) -> None:
         self._road.feed(self._conn, data, mark)
 
-    def _cut(self) -> None:
+    def _hang_up(self) -> None:
         """The connection ends for both sides, what was on its way arrives before that; a plug is put back at once."""
         if self._road.serial:
             NOBODY.copy().run(self._conn.closed)

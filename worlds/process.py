@@ -6,6 +6,7 @@ links end with it. Once it is dead, nothing that its code still does on the way 
 
 A stop names one step, or one write and the moment in it: before it, in its middle (half a line has left; a transaction
 is undone), or right after it. A frozen process keeps its steps, its links and its lease, and goes on when it is thawed.
+A process that leaves (Ctrl-C twice) ends as the command does: its tasks are cancelled, and do what they do about that.
 """
 
 import asyncio
@@ -94,7 +95,8 @@ class Process:
         dead: It has ended by a stop.
         frozen: It stands still.
         killed: It did not end of itself.
-        slept_s: How long it has stood still at most.
+        gave_up: It was told to leave at once.
+        slept_s: How long it has stood still at most, or seems to others to have.
         steps: How many steps it has taken.
         writes: How often it has written to its store or to a link.
         ended: Done when it is dead.
@@ -112,14 +114,14 @@ class Process:
         freeze: Freeze | None = None,
     ) -> None:
         self.name = name
-        self.dead = self.frozen = self.killed = False
+        self.dead = self.frozen = self.killed = self.gave_up = False
         self.steps = self.writes = 0
         self.slept_s = 0.0
         self.stop = stop
         self.context = in_the_name_of(self)
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.links: list[Orphan] = []
-        self.tasks: list[asyncio.Task[Any]] = []
+        self._tasks: list[asyncio.Task[Any]] = []
         self._freeze = freeze
         self._kept: list[asyncio.Handle] = []
         self._disk = disk
@@ -136,15 +138,13 @@ class Process:
 
     def run(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Let the process do something."""
-        task: asyncio.Task[T] = asyncio.get_running_loop().create_task(work, context=self.context.copy())
-        self.tasks.append(task)
-        return task
+        return asyncio.get_running_loop().create_task(work, context=self.context.copy())
 
     async def end_of(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """Let the process do something; None where it died over it."""
+        """Let the process do something; None where it died over it, or left it."""
         task = self.run(work)
         await asyncio.wait((task, self.ended), return_when=asyncio.FIRST_COMPLETED)
-        return None if self.dead else task.result()
+        return None if self.dead or task.cancelled() else task.result()
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
@@ -168,6 +168,10 @@ class Process:
             self._kept.append(step)
             return False
         return True
+
+    def begins(self, task: asyncio.Task[Any], /) -> None:
+        """A task of the process was made."""
+        self._tasks.append(task)
 
     async def after_commit(self) -> None:
         """A write to the store is durable, and nothing has come of it yet."""
@@ -223,6 +227,16 @@ class Process:
         asyncio.get_running_loop().call_soon(self._tell_the_end, context=NOBODY)
         if self.stop is not None and self.stop.power:
             self._around.power_fails()
+
+    def leave(self) -> None:
+        """The process leaves at once what it is doing, and ends of itself."""
+        if self.dead or self.gave_up:
+            return
+        self.gave_up = self.killed = True
+        self._around.note(self.name, "leaves")
+        self._around.stopped(self)
+        for task in self._tasks:
+            task.cancel()
 
     def exit(self) -> None:
         """The process has done what it was started for."""

@@ -20,12 +20,14 @@ from simulator.fault_kinds import ONLY
 from simulator.fault_terms import NO_FAULTS, Faults
 from simulator.faults import FaultPlan
 
-SHARE = 0.6
+SHARE = 0.7
 """Of `late_max_s`: how long one fault may delay anything on equipment without numbers."""
 AGAIN = 0.15
 """How often a message that was hit is hit by a second fault."""
-BURST, BURST_CHANCE, BURST_MESSAGES = 5.0, 0.4, 6
+BURST, BURST_CHANCE, BURST_MESSAGES = 5.0, 0.5, 8
 """Trouble comes in bursts: after a hit it is so much more likely, that often, for so many messages."""
+JUST_TOO_LATE, PATIENCE_S = 0.3, (0.45, 0.85)
+"""How often what takes time ends while the next copy is under way; so long after the first one that is."""
 ONLY_COMMANDS = frozenset({"bit_flip", "truncate"})
 """On plain text, where a reading has no checksum: a wrong or missing digit would be believed."""
 
@@ -60,7 +62,14 @@ class _Dice:
         if at == len(self._risks):
             return None
         risk = self._risks[at]
-        return Strike(risk.fault, round(risk.longest_s * rng.uniform(0.1, 1.0), 3) if risk.longest_s else 0.0)
+        return Strike(risk.fault, round(_seconds(rng, risk.longest_s), 3) if risk.longest_s else 0.0)
+
+
+def _seconds(rng: random.Random, longest_s: float) -> float:
+    """How long a fault lasts: often just longer than an answer is waited for, else anything."""
+    if longest_s > PATIENCE_S[1] and rng.random() < JUST_TOO_LATE:
+        return rng.uniform(*PATIENCE_S)
+    return longest_s * rng.uniform(0.1, 1.0)
 
 
 class Weather(FaultPlan):

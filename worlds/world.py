@@ -21,15 +21,19 @@ from agent.stations import Target
 from agent.store.database import Refused
 from agent.terms import terms_for
 from devices.catalog import choose, resolve
+from devices.expressions import clamps
 from devices.kinds import Policy
 from logs.events import Event
 from simulator.device import SimulatedDevice
 from simulator.equipment import Controller
 from worlds.disk import Disk
-from worlds.history import History, Word
+from worlds.history import History
+from worlds.incidents import Incident
+from worlds.jobs import Job
 from worlds.network import Device, Road
-from worlds.plan import Cut, DevicePlan, Incident, Job, Plan
+from worlds.plan import Cut, DevicePlan, Plan
 from worlds.process import Process
+from worlds.records import Wanted, Word
 from worlds.sorts import Sort, sorts
 from worlds.weather import Weather
 
@@ -42,17 +46,24 @@ APART_S = 0.0137
 
 
 class WorldClock(Clock):
-    """UTC that moves with the event loop."""
+    """UTC that moves with the event loop, and `ahead_s` by which it was set.
+
+    Everything that is decided by the wall clock sees that; records keep the time of the story.
+    """
 
     def __init__(self) -> None:
-        super().__init__(lambda: START + timedelta(seconds=asyncio.get_running_loop().time()))
+        super().__init__(lambda: self._true_utc() + timedelta(seconds=self.ahead_s), self.now_s)
+        self.ahead_s = 0.0
         self._stamped = (-1.0, "")
+
+    def _true_utc(self) -> datetime:
+        return START + timedelta(seconds=self.now_s())
 
     def stamp(self) -> str:
         """As `Clock.stamp`; while virtual time stands still it is the same text."""
         now_s = self.now_s()
         if self._stamped[0] != now_s:
-            self._stamped = now_s, stamp_of(self.utc())
+            self._stamped = now_s, stamp_of(self._true_utc())
         return self._stamped[1]
 
 
@@ -142,6 +153,8 @@ class World:
         self.history.stopped(process.name, "killed" if process.killed else "frozen")
         if not process.killed:
             self.history.met("standstill")
+        elif process.gave_up:
+            self.history.met("interrupt_twice")
         elif process.stop is not None:
             self.history.met("power_cut" if process.stop.power else "crash")
 
@@ -167,6 +180,20 @@ class World:
         self.note("world", "power", "writes without a flush are lost" if lost else "nothing is lost")
         self._store_is_older()
         self._failing = False
+
+    def is_held(self, device: int) -> bool:
+        """Whether a process holds a device."""
+        held = "SELECT 1 FROM address a JOIN device d ON d.id = a.device WHERE a.url = ? AND d.expires_utc IS NOT NULL"
+        return bool(self.disk.rows(held, (_url(self.plan.devices[device].name),)))
+
+    def set_clock(self, seconds: float) -> None:
+        """The wall clock of the machine is set; to others a process that runs seems to have stood still meanwhile."""
+        self.clock.ahead_s += seconds
+        for process in self.processes:
+            if not process.dead:
+                process.slept_s = max(process.slept_s, seconds)
+        self.history.met("clock")
+        self.note("world", "clock", f"set by {seconds:+g} s")
 
     def restore(self, backup: bytes) -> None:
         """The store is set back to a backup, while no process runs."""
@@ -201,19 +228,29 @@ class World:
         process = Process(f"{agent}.{number}", agent, self.disk, self, self.clock, stop=stop, freeze=freeze)
         self.processes.append(process)
         self.note(process.name, "started")
+        loop = asyncio.get_running_loop()
         for each in incidents:
-            if each.kind == "interrupt":
-                loop = asyncio.get_running_loop()
+            if each.kind in ("interrupt", "interrupt_twice"):
                 loop.call_later(each.seconds, self._interrupt, process, context=process.context)
+            if each.again_s is not None:
+                loop.call_later(
+                    each.seconds + each.again_s, self._interrupt, process, context=process.context
+                )
         return process
 
     def _interrupt(self, process: Process) -> None:
+        """Ctrl-C: no further copies. Once more: it leaves at once (CLI.md 3)."""
+        if process.dead:
+            return
         self.note(process.name, "Ctrl-C")
-        self.history.met("interrupt")
-        process.service.executor.give_up("interrupted")
+        if process.service.executor.stopping():
+            process.leave()
+        else:
+            self.history.met("interrupt")
+            process.service.executor.give_up("interrupted")
 
     async def through(self, process: Process, work: Coroutine[Any, Any, None]) -> bool:
-        """Let a process do something to its end; False where it died over it."""
+        """Let a process do something to its end; False where it died over it, or left it."""
         try:
             await process.end_of(work)
         except Exception as problem:  # noqa: BLE001 - whatever it is, the product let it through
@@ -221,7 +258,7 @@ class World:
         if not process.dead:
             self.note(process.name, "exits")
             process.exit()
-            return True
+            return not process.gave_up
         return False
 
     def target(self, device: str) -> Target:
@@ -239,20 +276,20 @@ class World:
         terms, kind = _terms(plan.sort.name, job.words, job.policy, job.attempts, plan.serial)
         self._ops += 1
         op = f"OP{self._ops:03}"
-        self.history.policies[op] = terms.policy.value
         if job.key is not None:
             self.history.keys[op] = job.key
         return Operation(
             op=op, device=plan.name, command=job.words, kind=kind, terms=terms, profile=plan.sort.profile.name,
-            profile_digest="", route=f"tcp://{plan.name}:1", submitted_by="ana", key=job.key,
+            profile_digest="", route=_url(plan.name), submitted_by="ana", key=job.key,
         )  # fmt: skip
 
     def told(self, process: Process, op: str, result: Result) -> None:
         """Somebody was told a word."""
         self.history.told(
             Word(
-                op, result.outcome.value, result.proof.value if result.proof else "",
+                op, len(self.history.lines), result.outcome.value, result.proof.value if result.proof else "",
                 result.cause.value if result.cause else "", self.history.now_s(), process.name, result.message,
+                result.seq, result.attempts, result.before, result.expected, result.value,
             )
         )  # fmt: skip
 
@@ -271,16 +308,29 @@ class World:
         held_for_all = len(wishes) > 1 and wishes[0].job.number % 2
         if not held_for_all:
             for wish in wishes:
-                self._answered(process, wish, await service.send(target, self._asked(wish)))
+                self._answered(process, wish, await service.send(target, self._asked(process, wish)))
             return
         with suppress(Refused), service.hold(target) as station:
             for wish in wishes:
-                self._answered(process, wish, await service.send_on(station, self._asked(wish)))
+                self._answered(process, wish, await service.send_on(station, self._asked(process, wish)))
 
-    def _asked(self, wish: Wish) -> Operation:
+    def _asked(self, process: Process, wish: Wish) -> Operation:
         wish.begun = True
         wish.asked += 1
-        return self.operation(wish.job)
+        operation = self.operation(wish.job)
+        self.history.asks(process.name, self._wanted(operation))
+        return operation
+
+    def _wanted(self, operation: Operation) -> Wanted:
+        terms = operation.terms
+        back, policy = terms.readback, terms.policy
+        return Wanted(
+            operation.op, operation.device, operation.command, policy.value,
+            self.history.now_s(), len(self.history.lines),
+            setting=back.setting if back is not None else None,
+            stops=back is not None and clamps(back.expect),
+            based=back is not None and policy in (Policy.GET_VERIFY, Policy.READ_THEN_SET),
+        )  # fmt: skip
 
     def _answered(self, process: Process, wish: Wish, report: Report) -> None:
         wish.result, wish.recorded = report.result, report.recorded
@@ -291,11 +341,13 @@ def _sort(name: str) -> Sort:
     return next(sort for sort in sorts() if sort.name == name)
 
 
+def _url(device: str) -> str:
+    return f"tcp://{device}:1"
+
+
 @cache
 def _target(device: str, sort: str, serial: bool) -> Target:
-    return Target(
-        device, f"tcp://{device}:1", 1, None, _sort(sort).profile, SILENCE_S, 3, PATIENCE_S, 0.0, serial
-    )
+    return Target(device, _url(device), 1, None, _sort(sort).profile, SILENCE_S, 3, PATIENCE_S, 0.0, serial)
 
 
 @cache

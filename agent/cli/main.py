@@ -7,6 +7,7 @@ traceback at the user.
 import errno
 import importlib
 import io
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +16,13 @@ from typing import NoReturn
 import typer
 
 from agent.cli import output
+from agent.cli.examples import add_examples
 from agent.cli.exit_codes import EPILOG, Abandoned, Exit
 from agent.cli.options import TAKES_VALUE
 from agent.store.database import StoreError
 from devices.problems import FileProblems, UsageProblem, did_you_mean
 
-GROUPS = ("doubt", "job", "profile", "simulate")
+GROUPS = ("config", "doubt", "job", "profile", "simulate")
 _MODULES = {
     "send": "send",
     "set": "set",
@@ -40,6 +42,7 @@ _MODULES = {
     "trace": "trace",
     "profile": "profiles",
     "init": "init",
+    "config": "config",
     "ports": "ports",
     "doctor": "doctor",
     "demo": "demo",
@@ -54,7 +57,7 @@ _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # typer does not 
 def build(verb: str) -> typer.Typer:
     """The command line as far as a verb needs it: all of it for help, mistakes and commands from outside."""
     app = typer.Typer(
-        add_completion=False,
+        add_completion=verb not in _MODULES,
         rich_markup_mode=None,
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -68,6 +71,7 @@ def build(verb: str) -> typer.Typer:
     wanted = [_MODULES[verb]] if verb in _MODULES else dict.fromkeys(_MODULES.values())
     for name in wanted:
         importlib.import_module(f"agent.cli.{name}").register(app)
+    add_examples(app)
     if verb not in _MODULES:
         from importlib.metadata import entry_points
 
@@ -97,6 +101,10 @@ def main() -> NoReturn:
             stream.reconfigure(
                 errors="backslashreplace"
             )  # a terminal that lacks a character is no error of ours
+    if "_ACKONCE_COMPLETE" in os.environ:  # the shell asks, for somebody who pressed Tab
+        from agent.cli.completion import answer
+
+        sys.exit(answer(build, verb_first))
     sys.exit(run(sys.argv[1:]))
 
 
@@ -105,6 +113,10 @@ def run(argv: Sequence[str]) -> int:
     words = verb_first(argv)
     try:
         _insist_on_text(words)
+        if words and words[0].endswith("-completion"):
+            from agent.cli.completion import name_the_shell
+
+            name_the_shell(words)
         code = build(words[0] if words else "")(words, prog_name="ackonce", standalone_mode=False)
     except typer.Exit as end:
         code = end.exit_code
@@ -121,8 +133,9 @@ def run(argv: Sequence[str]) -> int:
     except Abandoned:
         _say_unsent(words, "interrupted; what was under way is in the journal: ackonce doubt list")
         code = Exit.INTERRUPTED
-    except (BrokenPipeError, SystemExit):  # typer turns a reader that has gone into SystemExit
-        output.forget_stdout()
+    except (BrokenPipeError, SystemExit) as end:  # typer turns a reader that has gone into SystemExit(1)
+        if not isinstance(end, SystemExit) or end.code:
+            output.forget_stdout()
         code = Exit.OK
     except OSError as problem:
         code = _no_such_name(problem, words)

@@ -15,7 +15,7 @@ from agent.registry import Lease
 from agent.station import Means
 
 WAIT_MAX_S = 600.0
-"""A clock that was set back makes nobody wait for longer."""
+"""A machine that was started with an earlier time makes nobody wait for longer."""
 SLICE_S = 0.25
 """Waits are cut into such pieces, so that Ctrl-C is heard."""
 
@@ -93,7 +93,7 @@ class Debts:
         """
         owed_s = self._registry.owed_s(self.stream) if self.stream is not None else 0.0
         quiet = lease.quiet_from if lease is not None else None
-        under_way_s = (quiet - self._clock.utc()).total_seconds() if quiet is not None else 0.0
+        under_way_s = (quiet - self._registry.steady()).total_seconds() if quiet is not None else 0.0
         wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))
         if wait_s >= WORTH_TELLING_S:
             what = "request may still be answered" if owed_s >= wait_s else "copy may still arrive"
@@ -109,13 +109,13 @@ class Debts:
     def copy_leaves(self, lease: Lease, sent: Sent, late_s: float) -> Loose:
         """A copy is about to leave, and may be under way until `late_s` from now. Raises StoreError."""
         loose = Loose(self.owe(sent, late_s), lease.quiet_from)
-        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        lease.quiet_from = self._registry.steady() + timedelta(seconds=late_s)
         return loose
 
     def date_anew(self, lease: Lease, late_s: float) -> None:
         """The copy that was about to leave leaves only now. Raises LeaseLost, StoreError."""
         self.owe(self.now.copy, late_s)
-        lease.quiet_from = self._clock.utc() + timedelta(seconds=late_s)
+        lease.quiet_from = self._registry.steady() + timedelta(seconds=late_s)
         self._registry.keep(lease)
 
     def copy_answered(self, lease: Lease, loose: Loose) -> None:

@@ -106,15 +106,16 @@ class ExecStation(UnnumberedStation):
 
     def unfit(self, text: str) -> str | None:
         """Why a command can never be carried to this device, or None."""
-        return "the command holds a NUL, which no program can be given" if "\0" in text else None
+        holds_nul = "\0" in self.veil.lift(text)
+        return "the command holds a NUL, which no program can be given" if holds_nul else None
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Run the program once for a copy and report what became of it."""
         still = self._stood_still()
         if still is not None:
             self._answered()
-            return Unsent(still)
-        ended = await self._run(intent.sent.text, silence_s)
+            return Unsent(still.why)
+        ended = await self._run(self.veil.lift(intent.sent.text), silence_s)
         if ended.status == 0:
             self._answered()
             return Acked(intent.sent.attempt, False, ended.out or None)

@@ -229,15 +229,19 @@ class LineStation(UnnumberedStation):
 
     def unfit(self, text: str) -> str | None:
         """Why a command can never be carried to this device, or None."""
+        text = self.veil.lift(text)
         size = len(text.encode())
+        if self._grammar.eol in text:
+            return "the command holds what ends a line of this device"
         return f"the command is {size} bytes long, a line takes {LINE_MAX}" if size > LINE_MAX else None
 
     async def copy(self, intent: Intent, silence_s: float) -> Evidence:
         """Write one copy and report what became of it."""
         sent = intent.sent
-        outcome = await self._request(
-            partial(self._requester.ask, sent.text), intent, silence_s, self._before.owed
-        )
+        request = partial(self._requester.ask, self.veil.lift(sent.text))
+        outcome: Heard | None = await self._no_use() or self._stood_still()
+        if outcome is None:
+            outcome = await self._request(request, intent, silence_s, self._before.owed)
         match outcome:
             case Lost(why=why, left=False):
                 self._answered()
@@ -271,7 +275,9 @@ class LineStation(UnnumberedStation):
         While a copy is owed only `reply` answers: a refusal could be the copy's.
         """
         request = partial(self._requester.ask, query, reply, refusable=not self._debts.stand)
-        earlier = self._debts.owe()
+        if await self._no_use():
+            return ReadAnswer(None)
+        earlier = self._debts.owe()  # dated when the question leaves, however long its pause has really been
         outcome = await self._request(request, READ_ONLY, self._patience.silence_s, earlier)
         if isinstance(outcome, Held):
             self._means.told.warn(f"asked '{query}', the device was busy and then said nothing more")
@@ -298,24 +304,27 @@ class LineStation(UnnumberedStation):
         self._explained = len(self._strays)
         return [s.line for s in self._strays if (re.search(reply, s.line) if reply else s.why == "answer")]
 
-    async def _request(
-        self, request: Callable[[], bytes], warrant: Warrant, silence_s: float, owed: Debt
-    ) -> Heard:
-        """Ask one thing. `request` begins it, once the line may be used; `owed`: what the stream owed before."""
+    async def _no_use(self) -> Lost | None:
+        """Wait until the line may be used; why it is of no use, or None."""
         if self._exchange is None:
             return Lost("there is no connection", left=False)
-        self._owed = owed
         pause_s = self._gap_s - (self._clock.now_s() - self._heard_s)
         if not self._asked_here:
             pause_s = max(pause_s, HUSH_S)  # a line that talks by itself is noticed before it is asked
         if pause_s > 0:
             await self._clock.sleep(pause_s)
-        if self._unasked():
-            self.close()
-            return Lost("answers come that nobody asked for, so none could be believed", left=False)
-        still = self._stood_still() if isinstance(warrant, Intent) else None
-        if still is not None:
-            return Lost(still, left=False)
+        if not self._unasked():
+            return None
+        self.close()
+        return Lost("answers come that nobody asked for, so none could be believed", left=False)
+
+    async def _request(
+        self, request: Callable[[], bytes], warrant: Warrant, silence_s: float, owed: Debt
+    ) -> Heard:
+        """Ask one thing. `request` begins it; `owed`: what the stream owed before."""
+        if self._exchange is None:
+            return Lost("there is no connection", left=False)
+        self._owed = owed
         self._asked_here = True
         self._forget_strays()
         outcome = await self._exchange.ask(request(), warrant, silence_s)

@@ -22,6 +22,7 @@ from agent.links.link import Unreachable
 from agent.operation import Cause
 from agent.registry import Lease, Session
 from agent.retry import again_after
+from agent.secrets import Veil
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, check_identity, not_sent
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
@@ -77,6 +78,11 @@ class LsqStation:
         if self._lease is None:
             raise RuntimeError("this station was made for reads")
         return self._lease
+
+    @property
+    def veil(self) -> Veil:
+        """What hides the secrets of commands to this device."""
+        return self._means.veil
 
     # --- connecting ---------------------------------------------------------------------------------------------------
 
@@ -277,7 +283,7 @@ class LsqStation:
     def unfit(self, text: str) -> str | None:
         """Why a command can never be carried to this device, or None."""
         room = self._requester.max_body - HEADER_SIZE
-        size = len(text.encode())
+        size = len(self.veil.lift(text).encode())
         if size > room:
             return f"the command is {size} bytes long, the device takes {room}"
         return None
@@ -292,7 +298,8 @@ class LsqStation:
         else:
             session.last_seq += 1
             number = (session.session, session.last_seq)
-        return Sent(step.attempt, conn, step.text, number[1], number[0], digest(Type.CMD, step.text.encode()))
+        told = digest(Type.CMD, self.veil.lift(step.text).encode())
+        return Sent(step.attempt, conn, step.text, number[1], number[0], told)
 
     def put_back(self, sent: Sent) -> None:
         """The copy did not get on record, so its number was not used."""
@@ -305,7 +312,8 @@ class LsqStation:
         self._asked = sent = intent.sent
         if self._exchange is None or sent.session is None:
             return self._not_left(sent, "there is no connection")
-        request = self._requester.command(sent.session, sent.seq, sent.attempt, sent.text)
+        text = self.veil.lift(sent.text)
+        request = self._requester.command(sent.session, sent.seq, sent.attempt, text)
         outcome = await self._exchange.ask(request, intent, silence_s)
         if isinstance(outcome, Answer) and isinstance(outcome.reply, CommandReply):
             return meaning_of(outcome.reply, sent.digest)

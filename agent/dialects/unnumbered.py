@@ -8,8 +8,10 @@ from typing import NoReturn
 
 from agent.dialects.debts import Debts, Loose
 from agent.evidence import NotSent, Sent
+from agent.exchange import Lost
 from agent.operation import Cause
 from agent.registry import Lease, LeaseLost, WrongDevice
+from agent.secrets import Veil
 from agent.station import Expected, Identity, Means, Patience, check_identity
 from agent.steps import Send, Settle
 from devices.profile import Profile
@@ -49,7 +51,7 @@ class UnnumberedStation:
         self._profile = profile
         self._debts = Debts(means, stream, max(profile.timing.late_s, patience.silence_s))
         self._before = Loose(self._debts.now, None)
-        self._drawn_utc, self._late_s = means.clock.utc(), 0.0
+        self._drawn_s, self._late_s = means.clock.since_start_s(), 0.0
 
     @property
     def lease(self) -> Lease:
@@ -57,6 +59,11 @@ class UnnumberedStation:
         if self._lease is None:
             raise RuntimeError("this station was made for reads")
         return self._lease
+
+    @property
+    def veil(self) -> Veil:
+        """What hides the secrets of commands to this device."""
+        return self._means.veil
 
     @property
     def tells_who_it_is(self) -> bool:
@@ -84,7 +91,7 @@ class UnnumberedStation:
 
         It may be on its way until `late_s` from now. Raises StoreError.
         """
-        self._drawn_utc, self._late_s = self._means.clock.utc(), late_s
+        self._drawn_s, self._late_s = self._means.clock.since_start_s(), late_s
         sent = Sent(step.attempt, conn, step.text, self.lease.number + (step.attempt == 1))
         self._before = self._debts.copy_leaves(self.lease, sent, late_s)
         self.lease.number = sent.seq
@@ -95,18 +102,19 @@ class UnnumberedStation:
         self.lease.number -= sent.attempt == 1
         self._answered()
 
-    def _stood_still(self) -> str | None:
+    def _stood_still(self) -> Lost | None:
         """Why the copy may not be written any more: no number tells us from whoever has taken the device over.
 
         Where it may, but leaves later than it was drawn, all that waits for it counts from now. Raises StoreError.
         """
         if not self._means.registry.is_fresh(self.lease):
-            return "this process stood still for longer than its lease, so another one may have the device"
-        if (self._means.clock.utc() - self._drawn_utc).total_seconds() > DATED_S:
+            why = "this process stood still for longer than its lease, so another one may have the device"
+            return Lost(why, left=False)
+        if self._means.clock.since_start_s() - self._drawn_s > DATED_S:
             try:
                 self._debts.date_anew(self.lease, self._late_s)
             except LeaseLost as lost:
-                return str(lost)
+                return Lost(str(lost), left=False)
         return None
 
     def _answered(self) -> None:

@@ -4,7 +4,6 @@ A `Desk` is one agent process: `restart()` ends it as a clean exit or a crash wo
 store. What really happened is asked of the device's ledger, never of the agent.
 """
 
-import asyncio
 import itertools
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
@@ -49,7 +48,7 @@ class VirtualClock(Clock):
     """UTC that moves with the event loop."""
 
     def __init__(self, offset_s: float = 0.0) -> None:
-        super().__init__(lambda: START + timedelta(seconds=offset_s + asyncio.get_running_loop().time()))
+        super().__init__(lambda: START + timedelta(seconds=offset_s + self.now_s()), self.now_s)
 
 
 class DeviceLink(Link):

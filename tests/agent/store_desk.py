@@ -26,6 +26,11 @@ OTHER_URL = "tcp://10.3.0.99:7000"
 ADJUST = "ADJUST offset +5"
 
 
+def since_start_s() -> float:
+    """Seconds since the machine was started, in virtual time."""
+    return asyncio.get_running_loop().time()
+
+
 def wall() -> datetime:
     """UTC on the virtual clock."""
     return WALL + timedelta(seconds=asyncio.get_running_loop().time())
@@ -59,7 +64,7 @@ def desk(home: Path, holder: Holder | None = None) -> StoreDesk:
     """Open the store in `home` as this process, or as `holder`."""
     holder = holder or this_process("laptop")
     database = open_database(home)
-    clock = Clock(wall)
+    clock = Clock(wall, since_start_s)
     registry = Registry(database, holder, clock)
     return StoreDesk(holder, database, registry, Journal(database, registry, clock))
 

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,14 +14,16 @@ from agent.clock import Clock
 from agent.evidence import Sent
 from agent.operation import Outcome
 from agent.registry import LEASE_S, Registry
-from agent.steps import Send
+from agent.stations import stream_of
+from agent.steps import Send, Session
 from agent.store.database import StoreError
 from agent.store.schema import MIGRATIONS
 from agent.store.sqlite import SqliteDatabase, open_database
+from simulator.loop import VirtualLoop
 from tests.agent.desk import START, before_the_write
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
 from tests.agent.line_profiles import nameless
-from tests.agent.store_desk import case, desk, virtual, wall
+from tests.agent.store_desk import case, desk, since_start_s, virtual, wall
 
 STREAM = "serial:/dev/ttyUSB0"
 
@@ -54,14 +57,30 @@ def test_an_answer_pays(tmp_path: Path) -> None:
     virtual(scenario)
 
 
-def test_a_clock_that_was_set_back_makes_nobody_wait_for_longer(tmp_path: Path) -> None:
-    """The wait is never longer than the debt was."""
+@pytest.mark.parametrize("by", [timedelta(days=-1), timedelta(days=1)])
+def test_a_clock_that_is_set_changes_nothing(tmp_path: Path, by: timedelta) -> None:
+    """What is owed counts from the machine's start: setting a clock makes nobody wait longer, or not long enough."""
 
     async def scenario() -> None:
         one = desk(tmp_path)
         one.registry.owe(STREAM, 3.0)
-        early = Registry(one.database, one.holder, Clock(lambda: wall() - timedelta(days=1)))
+        other = Registry(one.database, one.holder, Clock(lambda: wall() + by, since_start_s))
+        assert other.owed_s(STREAM) == pytest.approx(3.0)
+        assert one.registry.steady() == other.steady()
+
+    virtual(scenario)
+
+
+def test_a_machine_that_starts_with_an_earlier_time(tmp_path: Path) -> None:
+    """The wait is never longer than the debt was, and what is known of earlier starts is dropped."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        one.registry.owe(STREAM, 3.0)
+        started = Clock(lambda: wall() - timedelta(days=1), lambda: 0.0)
+        early = Registry(one.database, replace(one.holder, boot="next"), started)
         assert early.owed_s(STREAM) == pytest.approx(3.0)
+        assert len(one.database.read("SELECT 1 FROM meta WHERE name LIKE 'start %'")) == 1
 
     virtual(scenario)
 
@@ -209,7 +228,7 @@ def test_a_copy_that_leaves_later_than_it_was_drawn(tmp_path: Path, carrier: str
         held: list[float] = []
 
         def stand_still() -> None:
-            station._drawn_utc -= timedelta(seconds=10)  # type: ignore[attr-defined]
+            station._drawn_s -= 10.0  # type: ignore[attr-defined]
             station.lease.quiet_from -= timedelta(seconds=10)  # type: ignore[operator, assignment]
             held.append(bench.desk.service.clock.now_s())
 
@@ -223,3 +242,32 @@ def test_a_copy_that_leaves_later_than_it_was_drawn(tmp_path: Path, carrier: str
     at_a_bench(
         tmp_path, play, "cmd 1: drop_request; read *: drop_request", carrier=carrier, profile=nameless()
     )
+
+
+def test_a_question_that_leaves_later_than_it_was_begun(tmp_path: Path) -> None:
+    """Its answer is owed from when it left: on a stream that outlives reopening the next question waits for it."""
+
+    async def play(bench: Bench) -> None:
+        service = bench.desk.service
+        station = service.station(bench.desk.target(), None)
+        await station.connect(Session.NONE, 1)
+        pause = service.clock.sleep
+
+        async def stand_still(seconds: float) -> None:
+            service.clock.sleep = pause  # type: ignore[method-assign]
+            loop = asyncio.get_running_loop()
+            assert isinstance(loop, VirtualLoop)
+            loop.stand_still(seconds + 16.0)
+
+        service.clock.sleep = stand_still  # type: ignore[method-assign]
+        left_s = service.clock.now_s() + 16.0
+        answer = await station.read("GET offset")
+        assert answer.value is None
+        waited_s = service.clock.now_s() - left_s
+        assert waited_s < nameless().timing.late_s / 2
+        assert service.registry.owed_s(stream_of(bench.desk.target().url)) == pytest.approx(
+            nameless().timing.late_s - waited_s, abs=0.1
+        )
+        station.close()
+
+    at_a_bench(tmp_path, play, "read *: drop_request", carrier="pty", profile=nameless())

@@ -109,10 +109,10 @@ def test_the_project_may_come_from_the_environment(place: Place) -> None:
     ],
 )
 def test_a_file_that_makes_no_sense(place: Place, which: str, text: str, message: str) -> None:
-    """Whatever is wrong in a configuration file is told with the file's path."""
+    """Whatever is wrong in a configuration file is told with the file's path and the line."""
     file = {"toml": place.toml, "user": place.user}[which]
-    file.write_text(text)
-    with pytest.raises(FileProblems, match=re.escape(f"{file}: {message}")):
+    file.write_text(f"# ours\n{text}")
+    with pytest.raises(FileProblems, match=rf"{re.escape(str(file))}:2(:11)?: {re.escape(message)}"):
         place.resolve()
 
 

@@ -44,7 +44,7 @@ def test_once(bench: Bench) -> None:
         ("done", "yearly"),
     ]
     assert all(event["schema"] == 1 for event in ended.records)
-    assert "run once for the last one" in ended.records[0]["message"]
+    assert "to be run once, for the last one" in ended.records[0]["message"]
     assert ended.records[2]["key"].endswith("-01-01T00:00+00:00")
     assert ended.records[2]["summary"]["changed"] == 1
     assert len(ended.err.splitlines()) == 3

@@ -36,7 +36,7 @@ class WallClock(Clock):
     """A wall clock that moves with virtual time and can be set."""
 
     def __init__(self, begin: datetime) -> None:
-        super().__init__(lambda: self._begin + timedelta(seconds=asyncio.get_running_loop().time()))
+        super().__init__(lambda: self._begin + timedelta(seconds=self.now_s()), self.now_s)
         self._begin = begin
 
     def set_by(self, change: timedelta) -> None:

@@ -9,7 +9,7 @@ Happening (`the agent` may be any process by its name):
     the device is unplugged · the device is plugged in again · another device stands there: SERIAL · our device is back
     the agent is killed · the agent stops once its copy is on record · the agent has its word · Ctrl-C · Ctrl-C again
     the agent stands still for N s once its copy is on record
-    the store is copied · the copy is put back
+    the clock is set forward|back by N s · the store is copied · the copy is put back
 """
 
 import asyncio
@@ -210,6 +210,10 @@ async def _interrupt_again(stage: Stage) -> None:
     stage.tell("", f"= exit {Exit.INTERRUPTED}: a copy may have left")
 
 
+async def _clock_set(stage: Stage, way: str, seconds: str) -> None:
+    stage.ahead_s += float(seconds) * (1 if way == "forward" else -1)
+
+
 async def _copied(stage: Stage) -> None:
     stage.copy_store()
 
@@ -236,6 +240,7 @@ _HAPPENINGS: Mapping[str, Callable[..., Coroutine[Any, Any, None]]] = {
     r"(?P<who>the agent|[a-z]+) has its word": _has_its_word,
     r"Ctrl-C": _interrupt,
     r"Ctrl-C again": _interrupt_again,
+    r"the clock is set (?P<way>forward|back) by (?P<seconds>[0-9.]+) s": _clock_set,
     r"the store is copied": _copied,
     r"the copy is put back": _put_back,
 }

@@ -8,10 +8,11 @@ import asyncio
 import shutil
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from agent.clock import Clock
 from agent.journal import Intent
 from agent.links.link import Link, Unreachable
 from agent.operation import Operation, Result
@@ -21,13 +22,20 @@ from agent.settings import Settings
 from agent.stations import Target
 from logs.events import Event, human
 from simulator.loop import VirtualLoop
-from tests.agent.desk import START, Desk, DeviceLink, Network, VirtualClock
+from tests.agent.desk import START, Desk, DeviceLink, Network
 from tests.agent.line_desk import Port
 from tests.crash.crasher import Crash, Crasher
 from tests.scenarios.setup import Device, Setup
 
 HOST = "laptop"
 TCP, SERIAL = "tcp://pump-7:7000", "serial:/dev/ttyPUMP7"
+
+
+class StageClock(Clock):
+    """The clock of the machine, which somebody may set."""
+
+    def __init__(self, stage: "Stage") -> None:
+        super().__init__(lambda: START + timedelta(seconds=self.now_s() + stage.ahead_s), self.now_s)
 
 
 @dataclass(slots=True)
@@ -53,6 +61,7 @@ class Stage(Network):
         self.under_way: dict[asyncio.Task[None], Life] = {}
         self.ordered: dict[str, Operation] = {}
         self.words: dict[str, list[Result]] = {}
+        self.ahead_s = 0.0
         self._there: Device | None = None
         self._port: Port | None = None
         self.put("SIM-1", setup.faults)
@@ -178,11 +187,11 @@ class Agent(Desk):
 
         def heard(event: Event) -> None:
             if life.alive and (event.level != "DEBUG" or self.stage.setup.verbose):
-                seconds = (datetime.fromisoformat(event.ts) - START).total_seconds()
+                seconds = (datetime.fromisoformat(event.ts) - START).total_seconds() - self.stage.ahead_s
                 self.stage.tell(self.name, f"{seconds:.1f}  {human(event)}")
 
         settings = Settings(self.home, self.home, None, None, HOST, "ana")
-        return Service(settings, echo=heard, clock=VirtualClock(), dial=self._dial, holder=holder)
+        return Service(settings, echo=heard, clock=StageClock(self.stage), dial=self._dial, holder=holder)
 
     async def _dial(self, target: Target) -> Link:
         link = await self.stage.dial(target)

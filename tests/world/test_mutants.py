@@ -1,21 +1,29 @@
 """Would the worlds notice? The product is broken on purpose, and a few worlds have to tell."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agent import policy, recovery
+from agent import policy, readback, recovery
+from agent.dialects.debts import Debts
+from agent.dialects.line import LineStation
+from agent.dialects.lsq import LsqStation
 from agent.operation import Outcome
 from agent.registry import Registry
 from agent.service import Service
 from agent.steps import Finish
+from protocol.native import payload
+from protocol.native.frame import Frame
+from protocol.native.requester import Ignored, Requester
 from worlds.plan import Limits
 from worlds.run import run_seed
 from worlds.shrink import shrink
 from worlds.store import ProcessStore
 
 SEEDS_MAX = 250
+"""So many worlds at most until a mutant shows among its faults."""
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
 
@@ -81,16 +89,91 @@ def _lease_not_shown(patch: Patch) -> None:
     patch.setattr(Registry, "hold", lambda *_: None)
 
 
+def _late_ack_of_another_command(patch: Patch) -> None:
+    event = Requester._event
+
+    def gullible(self: Requester, item: Any) -> Any:
+        match event(self, item):
+            case Ignored(why="late", frame=Frame() as late) if late.type == self.outstanding:
+                return self._answer(payload.parse_reply(late))
+            case found:
+                return found
+
+    patch.setattr(Requester, "_event", gullible)
+
+
+def _copies_under_way_forgotten(patch: Patch) -> None:
+    wait = Debts.wait_until_quiet
+
+    async def hasty(self: Debts, lease: Any) -> None:
+        if lease is not None:
+            lease.quiet_from = None
+        await wait(self, lease)
+
+    patch.setattr(Debts, "wait_until_quiet", hasty)
+
+
+def _owed_answers_of_others_forgotten(patch: Patch) -> None:
+    patch.setattr(Registry, "owed_s", lambda *_: 0.0)
+
+
+def _owed_answers_on_the_open_stream_forgotten(patch: Patch) -> None:
+    patch.setattr(Debts, "stand", False)
+
+
+def _connection_that_owes_stays(patch: Patch) -> None:
+    patch.setattr(LineStation, "_may_stay", LineStation.alive)
+
+
+def _session_of_another_process_is_ours(patch: Patch) -> None:
+    async def through(_: LsqStation, kept: Any) -> None:
+        kept.ours = True
+
+    patch.setattr(LsqStation, "_through_the_gate", through)
+
+
+def _refusal_after_effect_believed(patch: Patch) -> None:
+    decide = policy._unnumbered
+    patch.setattr(policy, "_unnumbered", lambda t, v: decide(replace(t, nak_may_follow_effect=False), v))
+
+
+def _earlier_numbers_forgotten(patch: Patch) -> None:
+    patch.setattr(policy, "_had_no_effect", lambda t, v, outcome, proof, why: Finish(outcome, proof, why))  # noqa: ARG005
+
+
+def _frozen_copy_keeps_its_date(patch: Patch) -> None:
+    patch.setattr("agent.dialects.unnumbered.DATED_S", 1e9)
+
+
+def _void_reading_counts(patch: Patch) -> None:
+    patch.setattr(readback, "is_void", lambda *_: False)
+
+
+def _held_device_is_taken(patch: Patch) -> None:
+    patch.setattr(Registry, "_has_lapsed", lambda *_: True)
+
+
 MUTANTS: list[tuple[Mutant, str]] = [
-    (_no_settling, "drop_ack,cut"),
+    (_no_settling, "drop_request,cut_before"),
     (_anew_after_a_lost_session, "reboot_after,boot"),
     (_doubt_does_not_block, "drop_ack,reboot_after"),
     (_numbers_are_used_again, "crash"),
     (_intent_not_flushed, "power_cut"),
     (_key_is_not_asked, "crash"),
-    (_quiet_time_forgotten, "late_request,crash"),
-    (_repeat_refused_is_refused, "refuse,drop_ack"),
+    (_quiet_time_forgotten, "late_request"),
+    (_repeat_refused_is_refused, "refuse,delay"),
     (_lease_not_shown, "standstill"),
+    (_late_ack_of_another_command, "delay"),
+    (_copies_under_way_forgotten, "late_request"),
+    (_owed_answers_of_others_forgotten, "delay,late_request,crash"),
+    (_owed_answers_on_the_open_stream_forgotten, "delay"),
+    (_connection_that_owes_stays, "late_request,delay"),
+    (_session_of_another_process_is_ours, "restore"),
+    (_refusal_after_effect_believed, "nak_after_effect"),
+    (_earlier_numbers_forgotten, "indeterminate,refuse"),
+    (_frozen_copy_keeps_its_date, "standstill,stall"),
+    (_void_reading_counts, "drop_request,cut_before"),
+    (_held_device_is_taken, "rival"),
 ]
 """What is broken, and the faults among which it shows soonest."""
 
@@ -108,7 +191,7 @@ def test_worlds_notice(mutant: Mutant, faults: str, monkeypatch: Patch) -> None:
 def test_a_failing_world_is_made_small(monkeypatch: Patch) -> None:
     """What is left of a failing world still fails, and has no more parts than before."""
     _no_settling(monkeypatch)
-    limits = Limits(faults=frozenset({"drop_ack", "cut", "delay", "split"}))
+    limits = Limits(faults=frozenset({"drop_request", "cut_before", "delay", "split"}))
     seed = next(seed for seed in range(SEEDS_MAX) if run_seed(seed, limits).violations)
     whole = run_seed(seed, limits)
     cut, run = shrink(seed, limits)

@@ -4,12 +4,13 @@ import asyncio
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from agent.clock import Clock
+from agent.clock import Clock, stamp
 from agent.links.link import Link, LinkLost, PortHeld, Receiver, Unreachable
 from agent.stations import Target
 from logs.events import Event
@@ -22,6 +23,7 @@ from worlds.network import Road
 from worlds.process import STEPS_MAX, Freeze, Process, Stop
 from worlds.store import Crash, Moment
 from worlds.weather import SHARE, Risk, Weather
+from worlds.world import START, WorldClock
 
 
 @dataclass
@@ -170,6 +172,34 @@ def test_a_frozen_process_goes_on_where_it_stood_still() -> None:
     play(main)
 
 
+def test_a_process_that_leaves_still_gives_back_what_it_has() -> None:
+    """All of its tasks are cancelled; what they do on the way out is done, and it counts as one that was ended."""
+
+    async def main() -> None:
+        around = Around()
+        process = Process("p", "a", Disk(1), around, Clock())
+        done: list[str] = []
+
+        async def part() -> None:
+            await asyncio.sleep(100.0)
+            done.append("the part")
+
+        async def work() -> None:
+            try:
+                await asyncio.gather(part(), asyncio.ensure_future(part()))
+            finally:
+                done.append("gave back")
+
+        asyncio.get_running_loop().call_later(1.0, process.leave)
+        await process.end_of(work())
+        await asyncio.sleep(200.0)
+        assert done == ["gave back"]
+        assert (process.dead, process.killed, process.gave_up) == (False, True, True)
+        assert around.notes == ["leaves"]
+
+    play(main)
+
+
 def test_a_power_cut_ends_the_machine() -> None:
     """The stop of one process may take the power from all."""
 
@@ -195,6 +225,22 @@ def test_a_process_that_never_ends_is_ended() -> None:
 
         await process.end_of(work())
         assert around.notes == ["p hangs", "dead"]
+
+    play(main)
+
+
+# --- the wall clock ---------------------------------------------------------------------------------------------------
+
+
+def test_the_wall_clock_can_be_set() -> None:
+    """Decisions by the wall clock see it, timers and records do not."""
+
+    async def main() -> None:
+        clock = WorldClock()
+        await asyncio.sleep(5.0)
+        clock.ahead_s = -3600.0
+        assert (clock.utc() - START).total_seconds() == -3595.0
+        assert (clock.now_s(), clock.stamp()) == (5.0, stamp(START + timedelta(seconds=5)))
 
     play(main)
 
@@ -331,7 +377,7 @@ def test_a_cut_ends_the_connection_and_loses_the_message(serial: bool) -> None:
         assert bench.device.ledger.count("BEEP") == 1
         assert other.got == [b"OK\n"]
 
-    at_a_road(play_it, serial=serial, to=[Strike("cut")])
+    at_a_road(play_it, serial=serial, to=[Strike("hang_up")])
 
 
 def test_half_a_line_leaves_where_a_process_ends_in_its_middle() -> None:

@@ -4,13 +4,16 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from worlds.disk import Disk, make_tables
-from worlds.plan import Cut, Limits, plan_of
+from worlds.jobs import CLOSE_S
+from worlds.plan import Cut, Limits, Plan, plan_of
 from worlds.run import run_seed
 
 LIMITS = Limits()
@@ -87,6 +90,45 @@ def test_a_cut_that_makes_no_sense_is_refused(text: str) -> None:
     """Anything else is a ValueError."""
     with pytest.raises(ValueError, match=r"."):
         Cut.parse(text)
+
+
+def test_commands_meet_each_other() -> None:
+    """Devices get bursts of commands, values come again, and batches follow or overlap each other closely."""
+    plans = list(map(partial(plan_of, limits=LIMITS), range(100)))
+    batches = [batch for plan in plans for batch in plan.batches]
+    bursts = [
+        batch for batch in batches if len(batch.jobs) > 2 and len({job.device for job in batch.jobs}) == 1
+    ]
+    assert len(bursts) > len(batches) // 4
+    again = [plan for plan in plans if any(n > 2 for n in Counter(_values(plan)).values())]
+    assert len(again) > len(plans) // 6
+    pairs = [pair for plan in plans for pair in pairwise(plan.batches)]
+    near = [one for one, next_ in pairs if round(next_.at_s - one.at_s, 2) in CLOSE_S]
+    assert len(near) > len(batches) // 5
+    assert any(batch.rival for batch in batches)
+
+
+def _values(plan: Plan) -> list[tuple[int, str]]:
+    """What is asked of which device, where it has many values to choose from."""
+    jobs = (job for batch in plan.batches for job in batch.jobs)
+    return [(job.device, job.words) for job in jobs if job.words.startswith(("SET interval", "SET offset"))]
+
+
+def test_the_wall_clock_is_set_both_ways() -> None:
+    """A clock is set forward and back, whatever the equipment is."""
+    limits = Limits(faults=frozenset({"clock"}))
+    plans = list(map(partial(plan_of, limits=limits), range(200)))
+    steps = {(each.seconds > 0, plan.devices[0].tier is None) for plan in plans for each in plan.incidents}
+    assert len(steps) == 4
+
+
+@pytest.mark.parametrize("kind", ["interrupt_twice", "clock", "rival"])
+def test_what_happens_around_is_met(kind: str) -> None:
+    """A second Ctrl-C, a clock that is set and a process beside another one do happen, and worlds stay true."""
+    limits = Limits(faults=frozenset({kind, "delay"}))
+    runs = [run_seed(seed, limits) for seed in range(12)]
+    assert [run.violations for run in runs if run.violations] == []
+    assert sum(run.counts[f"around: {kind}"] for run in runs) > 0
 
 
 def test_limits_are_kept() -> None:

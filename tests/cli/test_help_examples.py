@@ -1,0 +1,153 @@
+"""Does every verb show how it is used, and does what it shows work as it stands there?
+
+Each example is typed in a small project with simulated devices, with a person who answers yes.
+"""
+
+import re
+import shlex
+import termios
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from agent.cli.examples import EXAMPLES
+from agent.cli.main import GROUPS, build, run
+from tests.cli.bench import Bench
+
+WIDTH = 80
+PLAN = """\
+plan: night
+targets: ["*"]
+steps:
+  - send: SET interval 30
+  - send: ADJUST offset +5
+"""
+LONG = {"simulate device", "simulate proxy", "simulate world", "demo"}
+"""They serve until they are stopped, or take long: only their words are looked at."""
+
+
+class YesMan:
+    """A terminal at which somebody answers every question with yes."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+    def fileno(self) -> int:
+        """There is nothing to be flushed."""
+        raise termios.error
+
+    def readline(self) -> str:
+        """Yes."""
+        return "y\n"
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every verb, of a group with its own verb, and its command."""
+    everything: Any = get_command(build(""))
+    for name, command in everything.commands.items():
+        yield from _with_verbs(name, command)
+
+
+def _with_verbs(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    inner = getattr(command, "commands", {})
+    for verb, each in inner.items():
+        yield from _with_verbs(f"{name} {verb}", each)
+    if not inner:
+        yield name, command
+
+
+VERBS = dict(commands())
+
+
+def help_of(verb: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What `ackonce VERB --help` prints."""
+    capsys.readouterr()
+    assert run([*verb.split(), "--help"]) == 0
+    return capsys.readouterr().out
+
+
+def examples_in(text: str) -> list[list[str]]:
+    """The command lines that a help text shows: lines of their own, and those in backticks behind `e.g.`."""
+    lines = re.findall(r"^ +(ackonce .*?)(?:  .*)?$", text, re.MULTILINE)
+    lines += re.findall(r"e\.g\. `(ackonce [^`]*)`", " ".join(text.split()))
+    return [shlex.split(line)[1:] for line in lines]
+
+
+@pytest.fixture
+def site(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Three devices, a plan that was carried out, a job, and a doubt; somebody sits at the terminal."""
+    monkeypatch.chdir(bench.project.folder)
+    monkeypatch.setattr("agent.cli.output.sys.stdin", YesMan())
+    for name, more in (
+        ("pump-7", "tags: [north]"),
+        ("meter-01", "group: meters"),
+        ("meter-02", "group: meters"),
+    ):
+        live = bench.device()
+        bench.extra.popitem()
+        bench.extra[name] = f'{{profile: demo/controller, url: "{live.url}", timeout: 0.3s, {more}}}'
+    lines = "".join(f"  {name}: {entry}\n" for name, entry in bench.extra.items())
+    bench.project.put("inventory.yaml", f"groups:\n  meters: {{tags: [north]}}\ndevices:\n{lines}")
+    for place in ("plans/night.yaml", "night.yaml"):
+        bench.project.put(place, PLAN)
+    return bench
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_an_example_and_a_narrow_help(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At least one line to copy, of this very verb; and 80 columns are enough."""
+    monkeypatch.setenv("COLUMNS", "200")
+    text = help_of(verb, capsys)
+    assert any(words[: len(verb.split())] == verb.split() for words in examples_in(text)), text
+    assert [line for line in text.splitlines() if len(line) > WIDTH] == []
+
+
+@pytest.mark.parametrize("words", [["--help"], *([group, "--help"] for group in GROUPS)], ids=" ".join)
+def test_the_help_of_groups_is_narrow(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """80 columns are enough for the lists of verbs, too."""
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(words) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if len(line) > WIDTH] == []
+
+
+def test_each_example_belongs_to_a_verb() -> None:
+    """Nothing in the table is left over when a verb gets another name."""
+    assert set(EXAMPLES) <= set(VERBS)
+
+
+CODES = {"doctor": {0, 7}, "doubt check": {5}}
+"""Of verbs that may end otherwise than with 0: what the machine is like decides; a doubt that nothing can settle."""
+
+
+def before(site: Bench, verb: str, words: list[str]) -> list[str]:
+    """The words of an example, with ids in place of OP and RUN, after what they are about has been made."""
+    ids = {}
+    if verb.startswith("job ") and verb not in ("job add", "job list"):
+        assert (
+            run(["job", "add", "night", "night.yaml", "--cron", "0 2 * * *", "--tz", "UTC", "--replace"]) == 0
+        )
+    if "RUN" in words:
+        ids["RUN"] = site.type("apply", "night.yaml", "--json").records[0]["run"]
+    if "OP" in words:
+        site.devices[0].suffer("cmd 1: reboot_after" if verb.startswith("doubt") else "")
+        ids["OP"] = site.send("pump-7", "BEEP")[1]["op"]
+    return [ids.get(word, word) for word in words]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_is_shown_works(verb: str, site: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    """Typed as it stands, but for ids: exit 0, also where it says no more than what stands there."""
+    for words in examples_in(help_of(verb, capsys)):
+        shown = " ".join(words[: len(verb.split())])
+        if shown in LONG:
+            VERBS[shown].make_context(shown, words[len(shown.split()) :]).close()
+            continue
+        code = run(before(site, verb, words))
+        assert code in CODES.get(verb, {0}), (words, capsys.readouterr())
