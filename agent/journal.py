@@ -181,8 +181,16 @@ class Journal:
         return self._entries("outcome IS NULL OR outcome = 'in_doubt' ORDER BY rowid", ())
 
     def under_key(self, key: str, device: int) -> Entry | None:
-        """The newest operation of a key on a device. Raises StoreError."""
-        found = self._entries("key = ? AND device = ? ORDER BY rowid DESC LIMIT 1", (key, device))
+        """The operation of a key that counts on a device. Raises StoreError.
+
+        What stands there already, else what is open or in doubt, else the newest: a device that was met under two names
+        has what was asked under each of them.
+        """
+        found = self._entries(
+            "key = ? AND device = ? ORDER BY outcome IN ('applied', 'unchanged') DESC, "
+            "outcome IS NULL OR outcome = 'in_doubt' DESC, rowid DESC LIMIT 1",
+            (key, device),
+        )
         return found[0] if found else None
 
     def of_run(self, run: str) -> list[Entry]:

@@ -29,10 +29,13 @@ class LeaseLost(Refused):
 
 
 class Held(Refused):
-    """Another process holds the device."""
+    """Somebody holds the device: another process, or this one under another name of it."""
 
-    def __init__(self, holder: Holder, since: str | None) -> None:
-        super().__init__(f"the device is held by {holder}{f' since {since}' if since else ''}")
+    def __init__(self, holder: Holder, since: str | None, me: Holder) -> None:
+        if holder.instance == me.instance:
+            super().__init__("this very process works with the device under another name of it")
+        else:
+            super().__init__(f"the device is held by {holder}{f' since {since}' if since else ''}")
         self.holder = holder
 
 
@@ -149,7 +152,7 @@ class Registry:
         if before is not None and expires is not None and not is_gone(before, self._me):
             lapsed = self._has_lapsed(before, expires)
             if not lapsed:
-                raise Held(before, since)
+                raise Held(before, since, self._me)
         if lapsed or (before is not None and before.agent != self._me.agent):
             counter, session = counter + 1, None
         now = self._clock.utc()

@@ -76,6 +76,8 @@ _BY_PREFIX: Mapping[str, Callable[[Inventory, str], set[str]]] = MappingProxyTyp
 def _listed(inventory: Inventory, path: Path) -> set[str]:
     """Return the names in a file, one a line; blanks and what follows # do not count."""
     try:
+        if path.exists() and not path.is_file():
+            raise UsageProblem(f"the list '{path}' is no file", "Give a file with one name a line")
         with path.open(encoding="utf-8-sig") as file:
             lines = file.read(LIST_BYTES_MAX).splitlines()
     except (OSError, ValueError) as error:

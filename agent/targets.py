@@ -74,13 +74,16 @@ def choose_devices(
 
 def _refuse_one_device_twice(chosen: Sequence[Chosen]) -> None:
     """Two names of one device in one order would make a command count twice."""
-    seen: dict[tuple[str, int], str] = {}
+    seen: dict[tuple[object, ...], str] = {}
     for each in chosen:
-        first = seen.setdefault((each.target.url, each.target.unit), each.device.name)
-        if first != each.device.name:
-            raise UsageProblem(
-                f"{first} and {each.device.name} are one device ({each.target.url})", "Name one of them"
-            )
+        target, name = each.target, each.device.name
+        marks: list[tuple[tuple[object, ...], str]] = [((target.url, target.unit), target.url)]
+        if target.serial is not None:
+            marks.append(((each.profile.name, target.serial), f"serial {target.serial}"))
+        for mark, what in marks:
+            first = seen.setdefault(mark, name)
+            if first != name:
+                raise UsageProblem(f"{first} and {name} are one device ({what})", "Name one of them")
 
 
 def reachable_targets(settings: Settings, patterns: Sequence[str], profile: str | None) -> list[Chosen]:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from agent.targets import Chosen
 
 
+KEY_MAX = 200
+"""Characters of a key."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     command(app, "send", context_settings={"ignore_unknown_options": True}, epilog=exit_codes.EPILOG)(send)
@@ -116,6 +120,8 @@ def _refuse_unusable_key(key: str) -> None:
 
     if not key.strip():
         raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
+    if len(key) > KEY_MAX or not key.isprintable():
+        raise UsageProblem(f"--key: a key is one line of at most {KEY_MAX} characters", "Give another one")
     if key.startswith(KEY_PREFIX):
         raise UsageProblem(
             f"--key: keys that begin with '{KEY_PREFIX}' are those of plans", "Give another one"

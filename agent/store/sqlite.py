@@ -8,6 +8,7 @@ import asyncio
 import fcntl
 import os
 import secrets
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -22,6 +23,8 @@ T = TypeVar("T")
 FILE_NAME = "journal.db"
 LOG_LOOK_BYTES = 256 * 1024
 """How far into a log is looked for the record of a copy."""
+ROOM_BYTES = 200_000
+"""With less room left no store can be made."""
 BUSY_S = 5.0
 """How long to wait for another process's write."""
 _TROUBLE = (sqlite3.Error, UnicodeDecodeError)
@@ -148,7 +151,7 @@ def open_database(home: Path) -> SqliteDatabase:
         garbled = isinstance(trouble, UnicodeDecodeError)
         damaged = garbled or "not a database" in str(trouble) or "malformed" in str(trouble)
         why = "its schema is no text" if garbled else trouble
-        hint = _RESTORE if damaged else ""
+        hint = _RESTORE if damaged else _without_room(home)
         raise StoreError(f"the journal {path} cannot be opened: {why}{hint}") from trouble
     except OSError as trouble:
         connection.close()
@@ -157,6 +160,14 @@ def open_database(home: Path) -> SqliteDatabase:
         connection.close()
         raise
     return SqliteDatabase(connection, path)
+
+
+def _without_room(home: Path) -> str:
+    """SQLite calls a disk that is full while it makes its files an I/O error."""
+    with suppress(OSError):
+        if shutil.disk_usage(home).free < ROOM_BYTES:
+            return ". The disk is full: make room"
+    return ""
 
 
 def forgotten(home: Path) -> str | None:

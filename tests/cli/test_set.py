@@ -64,6 +64,15 @@ def test_send_if_needed(bench: Bench) -> None:
     assert device.executed == ["SET interval 30"]
 
 
+@pytest.mark.parametrize("key", ["a\nb", "k" * 201, "\x1b[2J"])
+def test_keys_that_are_no_line(bench: Bench, key: str) -> None:
+    """A key is one printable line."""
+    device = bench.device()
+    run = bench.type("send", "d1", "SET", "interval", "30", "--key", key)
+    assert (run.code, device.connections) == (2, 0)
+    assert "a key is one line of at most 200 characters" in run.err
+
+
 def test_keys_of_plans(bench: Bench) -> None:
     """A key that could be the key of a plan's step is refused."""
     bench.device()

@@ -30,6 +30,22 @@ def test_held_by_another_process(start_rig: StartRig) -> None:
     third.stop()
 
 
+@pytest.mark.parametrize(
+    ("twin", "what"),
+    [
+        ('{profile: demo/controller, url: "%s"}', "tcp://"),
+        ('{profile: demo/controller, url: "tcp://localhost:9", serial: SN-1}', "serial SN-1"),
+    ],
+)
+def test_two_names_of_one_device(bench: Bench, twin: str, what: str) -> None:
+    """An address or a serial under two names in one order is refused before any connection."""
+    device = bench.device(entry="serial: SN-1")
+    bench.enter("twin", twin % device.url if "%" in twin else twin)
+    ended = bench.type("send", "*", "BEEP", "--yes")
+    assert (ended.code, device.connections) == (2, 0)
+    assert f"d1 and twin are one device ({what}" in ended.err
+
+
 def test_in_the_order_of_the_inventory(bench: Bench) -> None:
     """Whatever the target's order, devices have their turn as the inventory lists them; nobody comes twice."""
     for _ in range(3):

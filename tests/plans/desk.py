@@ -68,6 +68,10 @@ class Site(Network):
         self._add(name, device, LSQ_PROFILE, url, unit)
         return device
 
+    def also(self, name: str, device: SimulatedDevice) -> None:
+        """A controller that is there already answers at another address too."""
+        self._add(name, device, LSQ_PROFILE, None, 1)
+
     def text(self, name: str, faults: str = "", *, profile: Profile = LINE_PROFILE) -> TextDevice:
         """Add a controller that speaks plain text."""
         device = TextDevice(Controller(name), plan=parse(faults, TEXT))

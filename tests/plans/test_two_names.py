@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from agent.operation import Cause, Outcome
 from tests.agent.desk import Desk
-from tests.plans.desk import RUN, Site, at_a_site, carry, lay_out, plan
+from tests.plans.desk import RUN, Site, another_process, at_a_site, carry, lay_out, plan
 
 
 def test_two_devices_with_one_serial(tmp_path: Path) -> None:
@@ -38,5 +40,26 @@ def test_a_device_that_was_renamed(tmp_path: Path) -> None:
         reports = await carry(desk.service, lay_out(site, plan(("ADJUST offset +5",))))
         assert reports["new", "ADJUST offset +5"].skipped
         assert len(renamed.ledger) == 0
+
+    at_a_site(tmp_path, play)
+
+
+@pytest.mark.parametrize("parallel", [1, 8])
+def test_one_device_at_two_addresses(tmp_path: Path, parallel: int) -> None:
+    """However often the run is applied, under both names or one, each step takes effect once."""
+
+    async def play(desk: Desk, site: Site) -> None:
+        device = site.lsq("d1", "cmd 2: busy 2; hello 2-3: delay 0.2", serial="SN-0")
+        site.also("d2", device)
+        service = another_process(desk)
+        await carry(service, lay_out(site, plan(("SET interval 5",)), run="OTHER", only=("d1",)))
+        said = []
+        for only in ((), (), (), ("d2",), ("d1",)):
+            reports = await carry(service, lay_out(site, plan(("BEEP",), parallel=parallel), only=only))
+            said += [report.result.message for report in reports.values() if report.result]
+            service.end_run(RUN)
+        service.close()
+        assert device.ledger.count("BEEP") == 1
+        assert not any("held by" in each for each in said), "nobody else is there"
 
     at_a_site(tmp_path, play)
