@@ -5,7 +5,6 @@ an answer takes no parser of files (`skim.py`) and no event loop; what cannot be
 ever said about it: whoever presses Tab wants no error in their line.
 """
 
-import csv
 import os
 import re
 import sqlite3
@@ -20,7 +19,6 @@ import typer
 from agent.cli.options import TAKES_VALUE
 from agent.cli.skim import Names, Words, names_in, words_in
 from devices import problems
-from devices.problems import FileProblems, UsageProblem
 
 if TYPE_CHECKING:
     from agent.settings import Settings
@@ -64,9 +62,8 @@ def _answer(build: Callable[[str], typer.Typer], verb_first: Callable[[Sequence[
     from typer.main import get_command
 
     _completion_classes.completion_init()
-    _completion_classes._sanitize_help_text = lambda text: (
-        text
-    )  # our help has no markup, and rich takes long to import
+    # Our help has no markup, and rich, which typer would take it off with, takes long to import.
+    _completion_classes._sanitize_help_text = lambda text: text
     kind = get_completion_class(os.environ[ASKED_BY].removeprefix("complete_"))
     if kind is None:
         return ""
@@ -114,17 +111,14 @@ def _teach(command: Any) -> None:  # noqa: ANN401 - typer does not export what i
 def _items(offered: "Offered", context: Any, incomplete: str) -> list[Any]:  # noqa: ANN401
     from typer._click.shell_completion import CompletionItem
 
-    try:
-        words = [word for word in offered(context.params, incomplete) if word.startswith(incomplete)]
-    except (OSError, ValueError, csv.Error, sqlite3.Error, UsageProblem, FileProblems):
-        return []
+    words = [word for word in offered(context.params, incomplete) if word.startswith(incomplete)]
     return [CompletionItem(word) for word in dict.fromkeys(words)]
 
 
 # --- what is offered --------------------------------------------------------------------------------------------------
 
 Offered = Callable[[Given, str], Iterable[str]]
-"""What may stand there, given what is typed and how the word begins; raises what `_items` expects."""
+"""What may stand there, given what is typed and how the word begins."""
 
 
 def _targets(given: Given, incomplete: str) -> Iterator[str]:

@@ -72,6 +72,11 @@ def _program(profile: Profile) -> Iterator[Remark]:
         message = "neither {device} nor {url}: the program is not told which device is meant"
         yield Remark("warning", ("run",), "run", message)
     for path, command in commands_of(profile):
+        if any(argument.secret for argument in command.args):
+            message = (
+                "a secret: while the program runs, its arguments are shown to everybody on the machine (ps)"
+            )
+            yield Remark("warning", (*path, "args"), command.name, message)
         if is_cumulative(command) and not command.nak_may_follow_effect:
             message = (
                 "without 'nak_may_follow_effect: true' a program that fails after it has sent would be believed "

@@ -49,7 +49,6 @@ def _lsq(attempts_max: int) -> list[Setup]:
         "cumulative get-verify": replace(ADJUST, policy=Policy.GET_VERIFY, readback=OFFSET),
         "idempotent": SET,
         "idempotent durable read-back": replace(SET, readback=TARGET),
-        "idempotent, if needed": replace(SET, readback=TARGET, if_needed=True),
     }
     return [
         Setup(

@@ -34,7 +34,7 @@ NUMBERED = [
 PLAIN = {
     "no-retry": replace(ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE),
     "resend": PLAIN_SET,
-    "resend, if needed": replace(PLAIN_SET, if_needed=True, attempts_max=2),
+    "resend, if needed": replace(PLAIN_SET, if_needed=True, attempts_max=1),
     "get-verify durable": VERIFY,
     "get-verify volatile": VOLATILE,
     "get-verify volatile, boot count": COUNTED,

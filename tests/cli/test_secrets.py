@@ -32,9 +32,16 @@ COMMANDS = """
     args: [{name: user, type: text}, {name: password, type: text, secret: true}]
     send: "SAY {user}/{password}"
     verify: {setting: said, expect: user}
+  - name: TURN
+    kind: trigger
+    args: [{name: password, type: text, secret: true}]
+    send: "TURN {password}"
+    verify: {setting: log_files, expect: "before + 1"}
 """
 SAID = 'said: {type: text, read: "GET said", durable: true}'
-LSQ = f"profile: test/lock\ndialect: lsq\ntiming: {{reply_s: 0.3}}\nsettings:\n  {SAID}\ncommands:{COMMANDS}"
+LOG_FILES = 'log_files: {type: int, read: "GET log_files", durable: true, clamps: false}'
+SETTINGS = f"settings:\n  {SAID}\n  {LOG_FILES}\n"
+LSQ = f"profile: test/lock\ndialect: lsq\ntiming: {{reply_s: 0.3}}\n{SETTINGS}commands:{COMMANDS}"
 UNLOCK = ("UNLOCK", "env:METER_PW")
 MARKED = "UNLOCK {env:METER_PW}"
 
@@ -52,6 +59,8 @@ class Lock(Controller):
                 return Result(Verdict.OK, f"open with {rest}")
             case "KNOCK":
                 return Result(Verdict.REFUSED, f"no such user: {rest.upper()}")
+            case "TURN":
+                return super().execute("ROTATE log")
             case "SAY":
                 self.said = rest
                 return Result(Verdict.OK, "")
@@ -165,6 +174,17 @@ def test_a_reading_with_the_secret_in_it_is_no_value(line: TextBench) -> None:
     assert_hidden(line.project, line.run("trace", record["op"]), line.run("log"))
 
 
+def test_a_number_is_a_value_though_it_looks_like_the_secret(
+    line: TextBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short code must not take the evidence away."""
+    monkeypatch.setenv("METER_PW", "3")
+    live = line.device("cmd 1: drop_ack")
+    _, record = line.send("d1", "TURN", "env:METER_PW")
+    assert (record["outcome"], record["evidence"], record["before"]) == ("applied", "verified", "3")
+    assert live.executed["TURN 3"] == 1
+
+
 def test_a_program_gets_the_value(text_bench: TextBench) -> None:
     """The words of a program's run, and what it prints, are masked too."""
     folder = text_bench.project.folder
@@ -175,12 +195,16 @@ def test_a_program_gets_the_value(text_bench: TextBench) -> None:
     told = folder.parent / "told"
     text_bench.profile(
         f'profile: test/quick\ndialect: exec\nrun: ["./push.sh", "{{command}}", "{told}"]\n'
-        f"settings:\n  {SAID}\ncommands:{COMMANDS}"
+        f"{SETTINGS}commands:{COMMANDS}"
     )
     text_bench.enter("d1", "tcp://127.0.0.1:1")
     seen = text_bench.run("send", "d1", *UNLOCK, "-vv", "--json")
     assert (seen.code, seen.records[0]["value"]) == (0, "did UNLOCK ***")
     assert told.read_text() == f"UNLOCK {VALUE}\n"
+    lint = text_bench.run("profile", "lint", "test/quick")
+    assert lint.out.count("its arguments are shown to everybody on the machine (ps)") == COMMANDS.count(
+        "secret"
+    )
     assert_hidden(text_bench.project, seen)
 
 
@@ -244,7 +268,9 @@ def test_a_typed_secret_is_refused_and_not_repeated(lsq: Bench, literal: str) ->
     assert live.connections == 0
 
 
-@pytest.mark.parametrize("words", [("UNLOK", "S3cret!"), ("UNLOCK", "S3cret!", "S3cret!"), ("UNLOCK",)])
+@pytest.mark.parametrize(
+    "words", [("UNLOK", "S3cret!"), ("OPEN", "S3cret!"), ("UNLOCK", "S3cret!", "S3cret!")]
+)
 def test_mistyped_words_are_not_repeated_where_secrets_are_typed(lsq: Bench, words: tuple[str, ...]) -> None:
     """A misspelt command, or too many arguments: what may be the secret is not quoted."""
     switch_on(lsq)
@@ -299,13 +325,10 @@ def test_a_file_ends_with_one_line_end(tmp_path: Path) -> None:
 
 @pytest.fixture
 def values(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """What a look at a secret finds, look after look: `values(before_connecting, first_copy, second_copy)`.
-
-    The first is found by the look at the words, and by the one when the operation begins. None: it is gone.
-    """
+    """What each look at a secret finds: at the words, when the operation begins, for each copy. None: it is gone."""
 
     def script(*found: str | None) -> None:
-        looks: Iterator[str | None] = iter((found[0], *found))
+        looks: Iterator[str | None] = iter(found)
 
         def look(reference: str) -> str:
             value = next(looks)
@@ -331,7 +354,7 @@ def test_no_second_copy_of_another_value_to_an_lsq_device(
 ) -> None:
     """The number of the first copy is settled instead: it never ran, or it did."""
     live = switch_on(lsq, f"cmd 1: {fault}")
-    values(VALUE, VALUE, second)
+    values(VALUE, VALUE, VALUE, second)
     _, record = lsq.send("d1", *UNLOCK)
     assert (record["outcome"], record["evidence"], record["attempts"]) == (outcome, "settled", 1)
     assert live.executed == [f"UNLOCK {VALUE}"] * executed
@@ -343,7 +366,7 @@ def test_no_second_copy_of_another_value_to_a_text_device(
 ) -> None:
     """Without numbers, and with nothing to read, it is in doubt, though a copy of the same bytes could do no harm."""
     live = line.device("cmd 1: drop_request")
-    values(VALUE, VALUE, second)
+    values(VALUE, VALUE, VALUE, second)
     code, record = line.send("d1", *UNLOCK)
     assert (code, record["outcome"], record["attempts"], len(live.copies)) == (5, "in_doubt", 1, 1)
     assert_hidden(line.project)
@@ -352,7 +375,7 @@ def test_no_second_copy_of_another_value_to_a_text_device(
 def test_a_copy_of_the_same_value_is_sent(line: TextBench, values: Callable[..., None]) -> None:
     """An absolute command with a secret is repeated as any other while its bytes are the same."""
     live = line.device("cmd 1: drop_request")
-    values(VALUE, VALUE, VALUE)
+    values(VALUE, VALUE, VALUE, VALUE)
     assert line.send("d1", *UNLOCK)[0] == 0
     assert live.copies == [f"UNLOCK {VALUE}"] * 2
 
@@ -363,10 +386,18 @@ def test_a_secret_that_is_gone_or_does_not_fit_when_it_is_needed(
 ) -> None:
     """What changes between the look before connecting and the first copy: nothing was sent."""
     live = switch_on(lsq)
-    values(VALUE, first)
+    values(VALUE, VALUE, first)
     code, record = lsq.send("d1", *UNLOCK)
     assert (code, record["outcome"], record["attempts"], live.executed) == (7, "not_sent", 0, [])
     assert "not set" in record["message"] or "bytes long" in record["message"]
+
+
+def test_a_secret_that_is_gone_when_the_operation_begins(lsq: Bench, values: Callable[..., None]) -> None:
+    """What was there when the words were looked at may be gone by then: nothing is sent."""
+    live = switch_on(lsq)
+    values(VALUE, None)
+    code, record = lsq.send("d1", *UNLOCK)
+    assert (code, record["outcome"], live.copies) == (7, "not_sent", [])
 
 
 def test_taken_up_by_another_process_no_copy_follows(line: TextBench) -> None:
@@ -462,8 +493,16 @@ def test_a_long_frame_is_masked(veil: Veil) -> None:
 def test_texts_are_lifted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value that looks like a reference is sent as it is."""
     monkeypatch.setenv("A", "{env:B}")
-    monkeypatch.setenv("B", "b")
+    monkeypatch.setenv("B", "c\\d")
     veil = Veil()
     veil.begin(["env:A", "env:B"])
-    assert veil.lift("X {env:A} {env:B}") == "X {env:B} b"
-    assert veil.mask(r"'{env:B}' and 'it\'s B'") == r"'***' and 'it\'s ***'"
+    assert veil.lift("X {env:A} {env:B}") == r"X {env:B} c\d"
+    assert veil.mask(f"{{env:B}} and {'C' + chr(92) + 'd'!r} or c\\d") == "*** and '***' or ***"
+
+
+def test_what_was_written_for_one_command_is_nothing_to_the_next(veil: Veil) -> None:
+    """A further copy of a command that another process began is not let through by what this one wrote before."""
+    assert veil.before_copy(MARKED, first=True) is None
+    assert veil.before_copy(MARKED, first=False) is None
+    veil.begin(["env:METER_PW"])
+    assert "only the process that sent the first copy" in (veil.before_copy(MARKED, first=False) or "")
