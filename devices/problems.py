@@ -26,6 +26,12 @@ class UsageProblem(Exception):  # noqa: N818  # it reads as what it is
         return self.message if self.hint is None else f"{self.message}. {self.hint}"
 
 
+def together(problems: Sequence[UsageProblem]) -> UsageProblem:
+    """Several things that are wrong with what was typed as one problem, a line for each; the same thing once."""
+    lines = list(dict.fromkeys(map(str, problems)))
+    return problems[0] if len(lines) == 1 else UsageProblem("\n".join(lines))
+
+
 class FileProblem(Exception):  # noqa: N818
     """One thing that is wrong in one file (exit code 3).
 
@@ -49,11 +55,14 @@ class FileProblem(Exception):  # noqa: N818
 
 
 class FileProblems(Exception):  # noqa: N818
-    """Everything that is wrong in a file, in the order of the lines, so that one look mends them all."""
+    """Everything that is wrong in a file, or in several, in the order of the lines: one look mends them all."""
 
     def __init__(self, problems: Sequence[FileProblem]) -> None:
         super().__init__(tuple(problems))
-        self.problems = tuple(sorted(problems, key=lambda each: (each.line or 0, each.column or 0)))
+        files = list(dict.fromkeys(each.path for each in problems))
+        self.problems = tuple(
+            sorted(problems, key=lambda each: (files.index(each.path), each.line or 0, each.column or 0))
+        )
 
     def __str__(self) -> str:
         return "\n".join(str(problem) for problem in self.problems)

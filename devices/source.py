@@ -9,14 +9,15 @@ text. Size, depth and the number of values are limited, so that aliases cannot b
 import hashlib
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path as FilePath
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning, YAMLError
-from ruamel.yaml.events import MappingStartEvent, ScalarEvent
+from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, MappingStartEvent, ScalarEvent
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from devices.problems import FileProblem, FileProblems
@@ -167,7 +168,7 @@ def peek(path: FilePath, key: str) -> str | None:
                 wanted = at_key and isinstance(event, ScalarEvent) and event.value == key
                 at_key = not at_key
             depth += opens
-    except (YAMLError, RecursionError, *_PARSER_FAILURES) as error:
+    except (YAMLError, *_PARSER_FAILURES) as error:
         raise _not_yaml(path, error) from None
     return None
 
@@ -177,8 +178,6 @@ def _whole_file(path: FilePath, message: str) -> FileProblems:
 
 
 def _not_yaml(path: FilePath, error: Exception) -> FileProblems:
-    if isinstance(error, RecursionError):
-        return _whole_file(path, "nested too deeply")
     if not isinstance(error, MarkedYAMLError):
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         return _whole_file(path, f"not YAML: {first_line}")
@@ -196,9 +195,24 @@ def _composed(path: FilePath, text: str) -> Node | None:
             node: Node | None = YAML(typ="safe", pure=True).compose(text)
     except ReusedAnchorWarning:
         raise _whole_file(path, "an anchor (&name) is given twice") from None
-    except (YAMLError, RecursionError, *_PARSER_FAILURES) as error:
+    except RecursionError:
+        raise FileProblems([FileProblem(str(path), *_first_too_deep(text), _TOO_DEEP)]) from None
+    except (YAMLError, *_PARSER_FAILURES) as error:
         raise _not_yaml(path, error) from None
     return node
+
+
+_TOO_DEEP = f"nested too deeply: more than {DEPTH_MAX} levels"
+
+
+def _first_too_deep(text: str) -> tuple[int | None, int | None]:
+    """Where a text that is too deep to be composed goes below `DEPTH_MAX`; its events come one by one, at any depth."""
+    depth = 0
+    for event in YAML(typ="safe", pure=True).parse(text):
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEPTH_MAX + 1:
+            return event.start_mark.line + 1, event.start_mark.column + 1
+    return None, None
 
 
 class _Builder:
@@ -210,23 +224,35 @@ class _Builder:
         self.values: dict[Path, Place] = {}
         self.typed: dict[Path, str] = {}
         self.problems: list[FileProblem] = []
+        self._around: list[Node] = []
 
     def build(self, node: Node, path: Path) -> object:
         place = _place(node)
         self.values[path] = place
+        if any(node is each for each in self._around):
+            self._in_itself(node)
+            return None
         if len(path) > DEPTH_MAX:
-            raise FileProblems([FileProblem(self.path, *place, "nested too deeply")])
+            raise FileProblems([FileProblem(self.path, *place, _TOO_DEEP)])
         if len(self.values) > VALUES_MAX:
             raise FileProblems([FileProblem(self.path, *place, f"more than {VALUES_MAX} values")])
         if isinstance(node, MappingNode) and node.tag == "tag:yaml.org,2002:map":
-            return self._mapping(node, path)
+            with self._inside(node):
+                return self._mapping(node, path)
         if isinstance(node, SequenceNode) and node.tag == "tag:yaml.org,2002:seq":
-            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+            with self._inside(node):
+                return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
         if isinstance(node, ScalarNode) and node.tag in _PLAIN_TAGS:
             self.typed[path] = str(node.value)
             return self._scalar(node)
         self._problem(node, f"the tag '{str(node.tag).removeprefix('tag:yaml.org,2002:')}' is not used here")
         return None
+
+    @contextmanager
+    def _inside(self, node: Node) -> Iterator[None]:
+        self._around.append(node)
+        yield
+        self._around.pop()
 
     def _mapping(self, node: MappingNode, path: Path) -> dict[str, object]:
         data: dict[str, object] = {}
@@ -270,6 +296,12 @@ class _Builder:
             self._problem(node, "half a character (a lone surrogate)")
             return ""
         return text
+
+    def _in_itself(self, node: Node) -> None:
+        """Said once, however often the whole is named."""
+        message = f"the anchor '&{node.anchor}' contains itself, by the alias '*{node.anchor}'"
+        if all(each.message != message for each in self.problems):
+            self._problem(node, message)
 
     def _problem(self, node: Node, message: str) -> None:
         self.problems.append(FileProblem(self.path, *_place(node), message))

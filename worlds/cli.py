@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 FAILED = 1
 LOSS_MAX_PERCENT = 50
 PROGRESS_WORLDS = 100
+SEEDS_MAX = 100_000_000
+"""Years of playing."""
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
@@ -31,7 +34,12 @@ def world(
     context: typer.Context,
     seeds: Annotated[
         int,
-        typer.Option(min=1, metavar="N", help="How many worlds, from --first on. With -i: runs per command."),
+        typer.Option(
+            min=1,
+            max=SEEDS_MAX,
+            metavar="N",
+            help="How many worlds, from --first on. With -i: runs per command.",
+        ),
     ] = 200,
     first: Annotated[int, typer.Option(min=0, metavar="N", help="The first seed.")] = 0,
     seed: Annotated[
@@ -83,7 +91,7 @@ def world(
 
     \b
     Examples:
-      ackonce simulate world --seeds 1000       many worlds, until one fails
+      ackonce simulate world --seeds 1000       many worlds, and the story of the first that fails
       ackonce simulate world --seed 7           one of them again, with its story
       ackonce simulate world --seed 7 --shrink  as little of it as still fails
       ackonce simulate world -i inventory.yaml  your own profiles

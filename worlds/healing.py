@@ -98,6 +98,8 @@ async def _insist(world: World, wish: Wish) -> list[Left]:
         await world.through(healer, world.do(healer, [wish]))
         if world.disk.rows(_DOUBTS):
             await asyncio.sleep(LONG_S)
+            asker = world.start("healer")
+            await world.through(asker, check(world, asker))
             left += _judge_doubts(world)
             await _decide(world)
             if wish.result is not None and wish.result.outcome is Outcome.IN_DOUBT:

@@ -15,7 +15,8 @@ from simulator.text_device import TextDevice
 
 QUEUED = ("ROTATE", "ADJUST level")
 """What a queueing machine acks before it does it."""
-QUEUE_S = 0.4
+QUEUES_S = (0.4, 2.5)
+"""How long it lies in the queue: a moment, or nearly as long as anything may be under way."""
 
 
 class _Block(bytes):
@@ -75,5 +76,5 @@ class QueueingMachine(TextMachine):
     ) -> Result:
         if not text.startswith(QUEUED) or faults:
             return super()._carry_out(text, origin, faults, record_follows=record_follows)
-        self._after(QUEUE_S, partial(self._act, text, origin, faults))
+        self._after(self._rng.choice(QUEUES_S), partial(self._act, text, origin, faults))
         return Result(Verdict.OK, "")

@@ -22,13 +22,13 @@ from agent.cli.plan import (
     check_key,
     in_project,
     read_plan,
+    run_of,
     shut_window,
 )
 from devices.problems import FileProblem, FileProblems, UsageProblem
 
 if TYPE_CHECKING:
     from agent.plans.layout import Layout
-    from agent.plans.plan_file import PlanFile
     from agent.plans.runs import RunRow
     from agent.plans.saved_plan import SavedPlan
     from agent.service import Service
@@ -63,14 +63,22 @@ def apply(
 
     check_key(key)
     settings = settings_of(common)
-    plan, saved = read_plan(common, file)
+    draft, saved = read_plan(common, settings, file)
     if saved is not None and only:
         hint = f"Leave {only[0]} out, or plan anew for it: ackonce plan FILE {only[0]} --out FILE"
         raise UsageProblem("a saved plan is for the devices that it was made for", hint)
     key = key or (saved.key if saved is not None else None)
-    run = _run_of(common, settings, plan, key) if key is not None else str(ULID())
+    run = run_of(common, settings, draft.plan, key) if key is not None else str(ULID())
     patterns = only or (saved.devices if saved is not None else ())
-    layout = lay_out(settings, plan, run=run, key=key or run, reason=common.reason, only=patterns)
+    layout = lay_out(
+        settings,
+        draft.plan,
+        run=run,
+        key=key or run,
+        reason=common.reason,
+        only=patterns,
+        found=draft.problems,
+    )
     if saved is not None:
         refuse_other_work(saved, layout)
     options = {
@@ -85,17 +93,6 @@ def apply(
     raise typer.Exit(carry_out_order(common, _allowed(common, order, confirm)))
 
 
-def _run_of(common: Common, settings: "Settings", plan: "PlanFile", key: str) -> str:
-    """The id of the plan's run under a key: the one that the store has, or a new one. Raises StoreError."""
-    from agent.cli.running import run_agent
-    from agent.plans.runs import Runs
-
-    async def work(service: "Service") -> str:
-        return Runs(service).id_of(plan.name, key)
-
-    return run_agent(common, settings, work)
-
-
 def resume(
     common: Common,
     run: Annotated[
@@ -107,7 +104,10 @@ def resume(
     confirm: ConfirmOption = None,
     parallel: ParallelOption = None,
 ) -> None:
-    """Go on with a run after a crash, an interruption or an abort: the plan as it was, the inventory as it is."""
+    """Go on with a run after a crash, an interruption or an abort: the plan as it was, the inventory as it is.
+
+    Asks before it sends what cannot be taken back, whatever was answered when the run began: --yes, --confirm.
+    """
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
     from agent.cli.runs import find_run
@@ -192,15 +192,14 @@ def _allowed(common: Common, order: Order, confirm: str | None) -> Order:
     if shut is not None:
         output.fail(Exit.NOT_ALLOWED, f"{shut}.", "Nothing was sent.", as_json=common.json)
     wanted = needed(order.layout.operations())
-    if wanted > order.options.get("agreed", 0):
-        try:
-            danger.ask(common, wanted, plan.name, confirm=confirm, question=_question(order.layout))
-        except danger.NotAllowed as no:
-            output.fail(no.code, str(no), "Nothing was sent.", as_json=common.json)
+    try:
+        danger.ask(common, wanted, plan.name, confirm=confirm, question=_question(order.layout))
+    except danger.NotAllowed as no:
+        output.fail(no.code, str(no), "Nothing was sent.", as_json=common.json)
     layout = order.layout
     if order.options.get("parallel") is not None:
         layout = replace(layout, plan=replace(plan, parallel=order.options["parallel"]))
-    return replace(order, layout=layout, options={**order.options, "agreed": int(wanted)})
+    return replace(order, layout=layout)
 
 
 NAMED_MAX = 3

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from agent.cli.progress import Progress
     from agent.journal import Entry
     from agent.operation import Operation
-    from agent.plans.course import StepReport
+    from agent.plans.course import Note, StepReport
     from agent.plans.layout import Layout
     from agent.plans.runs import Runs
     from agent.plans.saved_plan import SavedPlan
@@ -84,8 +84,10 @@ def carry_out_order(common: Common, order: Order) -> Exit:
     async def work(service: "Service") -> list["StepReport"]:
         runs = Runs(service)
         row = runs.begin(layout, options=order.options, actor=settings.actor, reason=order.reason)
-        stale = await _stale(service, runs, order)
-        return await carry_out(service, runs, row, layout, clock=service.clock, listen=ear, stale=stale)
+        left_alone = await _moved(service, runs, order)
+        return await carry_out(
+            service, runs, row, layout, clock=service.clock, listen=ear, left_alone=left_alone
+        )
 
     try:
         with progress.showing():
@@ -95,21 +97,20 @@ def carry_out_order(common: Common, order: Order) -> Exit:
     except Abandoned:
         output.say("ackonce: interrupted twice; not waiting for what is in flight")
         reports = _left(common, order, ear)
-        return _tell(common, layout, reports, [Exit.INTERRUPTED])
-    return _tell(common, layout, reports, [])
+        return tell_end(common, layout, reports, [Exit.INTERRUPTED])
+    return tell_end(common, layout, reports, [])
 
 
-async def _stale(service: "Service", runs: "Runs", order: Order) -> dict[str, str]:
-    """The devices that have moved since the plan was saved, and how; those that the run itself has changed have not."""
+async def _moved(service: "Service", runs: "Runs", order: Order) -> dict[str, "Note"]:
+    """The devices that are not as the plan was saved for; those that the run itself has changed are not looked at."""
     from agent.plans.look import read_devices
     from agent.plans.saved_plan import moved
 
     if order.saved is None:
         return {}
     layout = order.layout
-    changed = {
-        entry.operation.device for entry in runs.operations(layout.run) if entry.done or entry.unsettled
-    }
+    begun = runs.counting(layout).items()
+    changed = {device for (device, _), entry in begun if entry.done or entry.unsettled}
     readings = await read_devices(service, layout, parallel=layout.plan.parallel, but=changed)
     return moved(order.saved, readings) if not service.executor.stopping() else {}
 
@@ -124,16 +125,13 @@ def _left(common: Common, order: Order, ear: _Ear) -> list["StepReport"]:
     from agent.plans.runs import Runs
     from agent.store.database import StoreError
 
-    async def work(service: "Service") -> dict[tuple[str, str | None], _Kept]:
+    async def work(service: "Service") -> dict[tuple[str, str], _Kept]:
         return {
-            (entry.operation.device, entry.operation.step): (
-                entry,
-                len(service.journal.load(entry.operation).copies()),
-            )
-            for entry in Runs(service).operations(order.layout.run)
+            step: (entry, len(service.journal.load(entry.operation).copies()))
+            for step, entry in Runs(service).counting(order.layout).items()
         }
 
-    kept: dict[tuple[str, str | None], _Kept] = {}
+    kept: dict[tuple[str, str], _Kept] = {}
     unknown = None
     try:
         kept = run_agent(common, order.settings, work)
@@ -171,7 +169,9 @@ def _unheard(operation: "Operation", entry: "Entry | None", copies: int, unknown
     return StepReport(*step, operation, None, recorded=False, note=note)
 
 
-def _tell(common: Common, layout: "Layout", reports: Sequence["StepReport"], codes: Sequence[Exit]) -> Exit:
+def tell_end(
+    common: Common, layout: "Layout", reports: Sequence["StepReport"], codes: Sequence[Exit]
+) -> Exit:
     """Tell how a run ended, and which code that makes together with `codes`."""
     from agent.cli import step_words
 

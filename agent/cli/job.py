@@ -1,8 +1,8 @@
 """`ackonce job`: plans with a schedule. What a plan asks before it is sent is asked when the job is added."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,10 +14,10 @@ from agent.cli.exit_codes import Exit
 from agent.cli.job_export import export
 from agent.cli.job_table import job_json, list_jobs, local_time, show_next
 from agent.cli.options import Common, command
-from devices.problems import UsageProblem
+from devices.problems import FileProblems, UsageProblem
 
 if TYPE_CHECKING:
-    from agent.plans.course import Listener
+    from agent.plans.course import Listener, StepReport
     from agent.plans.job_runs import Told
     from agent.plans.jobs import Job
     from agent.plans.layout import Layout
@@ -73,13 +73,15 @@ def add(
     layout = _laid_out(settings, in_project(common, plan), common.reason)
     _ask(common, name, layout, confirm)
 
-    async def work(service: "Service") -> "Job":
+    async def work(service: "Service") -> tuple["Job", list["Job"]]:
         job = _job(settings, common, name, layout, (cron, tz, OnMissed(missed)), service.clock.utc())
-        Jobs(service).add(job, in_its_place=replace)
-        return job
+        jobs = Jobs(service)
+        jobs.add(job, in_its_place=replace)
+        return job, [other for other in jobs.all() if other.name != name]
 
-    job = run_agent(common, settings, work)
+    job, others = run_agent(common, settings, work)
     _warn_of_the_window(layout, job)
+    _warn_of_jobs_of_the_plan(layout, job, others)
     if common.json:
         output.put_json(job_json(job, None, job.added))
     elif not common.quiet:
@@ -161,6 +163,29 @@ def _warn_of_the_window(layout: "Layout", job: "Job") -> None:
         )
 
 
+def _warn_of_jobs_of_the_plan(layout: "Layout", job: "Job", others: Sequence["Job"]) -> None:
+    """Name the jobs that come at the same time with the same plan: a plan and a due time are one run."""
+    from agent.plans.schedule import first_common
+
+    for other in others:
+        due = first_common((job.cron, job.tz), (other.cron, other.tz), job.added)
+        if due is not None and _plan_of(other) == layout.plan.name:
+            output.say(
+                f"Warning: job {other.name} is a job of the plan {layout.plan.name} too. At a time at which both are "
+                f"due, first {local_time(job, due)}, the plan is carried out once."
+            )
+
+
+def _plan_of(job: "Job") -> str | None:
+    """The name of a job's plan; None where its file cannot be read."""
+    from agent.plans.plan_file import load_plan
+
+    try:
+        return load_plan(Path(job.path)).name
+    except FileProblems:
+        return None
+
+
 def run(common: Common, name: Name) -> None:
     """Carry out a job's plan now, whatever its schedule says: a run of its own beside those of its due times."""
     from ulid import ULID
@@ -170,27 +195,36 @@ def run(common: Common, name: Name) -> None:
     from agent.cli.serve import exit_code, say
     from agent.plans.job_runs import JobRuns
     from agent.plans.jobs import Jobs
-    from agent.plans.turns import Turns
+    from agent.plans.turns import BY_HAND, Turns
 
     settings = settings_of(common)
     events: list[Told] = []
+    begun: list[Layout] = []
 
     def told(event: "Told") -> None:
         if not event.reports:
             say(common, event)
         events.append(event)
 
+    def show(layout: "Layout") -> AbstractContextManager["Listener"]:
+        begun.append(layout)
+        return _progress(common, layout)
+
     async def work(service: "Service") -> None:
         job = Jobs(service).find(name)
-        runs = JobRuns(service, settings, told, lambda layout: _progress(common, layout))
-        turn = Turns(service).claim(job, f"manual-{ULID()}")
+        runs = JobRuns(service, settings, told, show)
+        turn = Turns(service).claim(job, f"{BY_HAND}{ULID()}")
         if turn is None:
             raise UsageProblem(f"the job {name} was removed or replaced just now", "See: ackonce job list")
         await runs.take(job, turn, actor=settings.actor, reason=common.reason)
 
     run_agent(common, settings, work, side_by_side=True)
-    _tell_end(common, events[-1])
-    raise typer.Exit(Exit.NOT_ALLOWED if events[-1].event in _NOT_ALLOWED else exit_code(events[-1]))
+    end = events[-1]
+    if begun:
+        raise typer.Exit(_tell_run(common, begun[0], end.reports))
+    if common.json:
+        output.put_json_failure(end.message)
+    raise typer.Exit(Exit.NOT_ALLOWED if end.event in _NOT_ALLOWED else exit_code(end))
 
 
 @contextmanager
@@ -202,29 +236,16 @@ def _progress(common: Common, layout: "Layout") -> Iterator["Listener"]:
         yield progress
 
 
-def _tell_end(common: Common, event: "Told") -> None:
-    """What became of the steps, as `apply` tells it."""
-    from agent.cli import step_words
+def _tell_run(common: Common, layout: "Layout", reports: Sequence["StepReport"]) -> Exit:
+    """What became of the steps, as `apply` tells it; objects only now, since a turn that comes to nothing is one."""
+    from agent.cli.carrying_out import tell_end
+    from agent.cli.step_words import step_json
 
-    if event.run is None:
-        if common.json:
-            output.put_json_failure(event.message)
-        return
-    with output.whoever_listens():
-        if common.json:
-            for report in event.reports:
-                output.put_json(step_words.step_json(report))
-            output.put_json(
-                {"summary": {"run": event.run, "job": event.job, "key": event.key, **(event.counts or {})}}
-            )
-        else:
-            output.put_table(
-                step_words.COLUMNS, step_words.rows(event.reports, everything=common.verbose > 0)
-            )
-            output.put(step_words.summary_line(event.reports, event.run, event.key or event.run))
-    if not common.quiet:
-        for line in step_words.next_steps(event.reports, event.run):
-            output.say(line)
+    if common.json:
+        with output.whoever_listens():
+            for report in reports:
+                output.put_json(step_json(report))
+    return tell_end(common, layout, reports, [])
 
 
 _NOT_ALLOWED = frozenset({"window", "changed"})

@@ -12,14 +12,15 @@ import typer
 from agent.cli import exit_codes, output
 from agent.cli.exit_codes import Abandoned, Exit
 from agent.cli.options import Common, command
-from devices.problems import UsageProblem
+from devices.problems import FileProblem, FileProblems, UsageProblem
 from logs.text import escape
 
 if TYPE_CHECKING:
     from agent.plans.look import Action, Row
-    from agent.plans.plan_file import PlanFile
+    from agent.plans.plan_file import Draft, PlanFile
     from agent.plans.saved_plan import SavedPlan
     from agent.service import Service
+    from agent.settings import Settings
 
 COLUMNS = ("", "device", "step", "policy", "now", "target", "why")
 
@@ -60,16 +61,21 @@ def plan(
     from agent.clock import stamp
     from agent.plans.layout import lay_out
     from agent.plans.look import look
+    from agent.plans.runs import Runs
     from agent.plans.saved_plan import save
 
     check_key(key)
     settings = settings_of(common)
-    plan_file, saved = read_plan(common, file)
+    draft, saved = read_plan(common, settings, file)
+    plan_file = draft.plan
     run_key = key or (saved.key if saved is not None else None)
-    run = str(ULID())
-    layout = lay_out(settings, plan_file, run=run, key=run_key or run, reason=None, only=only or ())
+    run = run_of(common, settings, plan_file, run_key) if run_key is not None else str(ULID())
+    layout = lay_out(
+        settings, plan_file, run=run, key=run_key or run, reason=None, only=only or (), found=draft.problems
+    )
 
     async def work(service: "Service") -> tuple[list["Row"], datetime]:
+        Runs(service).insist_on_the_same(layout)
         rows = await look(service, layout, parallel=plan_file.parallel)
         if service.executor.stopping():
             raise Abandoned
@@ -90,14 +96,43 @@ def plan(
     raise typer.Exit(_code(rows, differences=exit_code))
 
 
-def read_plan(common: Common, file: Path) -> tuple["PlanFile", "SavedPlan | None"]:
-    """The plan of a file, and where it is one saved with the values read, that too. Raises FileProblems."""
-    from agent.plans.plan_file import load_plan
+def read_plan(common: Common, settings: "Settings", file: Path) -> tuple["Draft", "SavedPlan | None"]:
+    """The plan of a file as a draft, and where it is one saved with the values read, that too.
+
+    Raises FileProblems where nothing of it can be laid out: then with what is wrong with the inventory.
+    """
+    from agent.plans.plan_file import Draft, load_draft
     from agent.plans.saved_plan import load_saved
 
     path = in_project(common, file)
-    saved = load_saved(path)
-    return (saved.plan if saved is not None else load_plan(path)), saved
+    try:
+        saved = load_saved(path)
+        return (Draft(saved.plan) if saved is not None else load_draft(path)), saved
+    except FileProblems as wrong:
+        raise FileProblems([*wrong.problems, *_wrong_with_the_inventory(settings)]) from None
+
+
+def _wrong_with_the_inventory(settings: "Settings") -> Sequence[FileProblem]:
+    from agent.targets import inventory_of
+
+    try:
+        inventory_of(settings)
+    except UsageProblem:
+        return ()  # that there is none is said once the plan is right
+    except FileProblems as wrong:
+        return wrong.problems
+    return ()
+
+
+def run_of(common: Common, settings: "Settings", plan: "PlanFile", key: str) -> str:
+    """The id of the plan's run under a key: the one that the store has, or a new one. Raises StoreError."""
+    from agent.cli.running import run_agent
+    from agent.plans.runs import Runs
+
+    async def work(service: "Service") -> str:
+        return Runs(service).id_of(plan.name, key)
+
+    return run_agent(common, settings, work)
 
 
 def in_project(common: Common, path: Path) -> Path:
@@ -113,9 +148,15 @@ def typed_again(common: Common, words: Sequence[str]) -> str:
 
 
 def check_key(key: str | None) -> None:
-    """Raise UsageProblem where a run key is given and empty."""
-    if key is not None and not key.strip():
+    """Raise UsageProblem where a run key is given that cannot be one."""
+    from agent.cli.send import KEY_MAX
+
+    if key is None:
+        return
+    if not key.strip():
         raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
+    if len(key) > KEY_MAX or not key.isprintable():
+        raise UsageProblem(f"--key: a key is one line of at most {KEY_MAX} characters", "Give another one")
 
 
 def row_json(row: "Row") -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """`ackonce report`: a run as a document for whoever was not there. Sends nothing, asks no device."""
 
-import os
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +9,7 @@ import typer
 
 from agent.cli import output
 from agent.cli.options import Common, command
-from devices.problems import FileProblem, FileProblems
+from devices.problems import FileProblem, FileProblems, UsageProblem
 
 if TYPE_CHECKING:
     from agent.plans.report import RunTold, StepTold
@@ -39,33 +38,53 @@ def report(
         Format | None, typer.Option("--format", help="Default: by the ending of --out, else md.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write it there instead of stdout.")
+        Path | None, typer.Option(metavar="FILE", help="Write it there; what is there is never replaced.")
     ] = None,
 ) -> None:
-    """Tell a run as a document: plan, who, why, when, each step, and the story of what did not go plainly."""
+    """Tell a run as a document: plan, who, why, when, each step, and the story of what did not go plainly.
+
+    With --json stdout has the steps as objects, those of `ackonce runs RUN`, and only --out a document.
+    """
     from agent.cli.places import settings_of
     from agent.cli.plan import in_project
     from agent.cli.running import run_agent
+    from agent.cli.runs import step_json
 
-    form = form or _by_ending(out)
+    form = _format(form, out)
 
-    async def work(service: "Service") -> "RunTold":
+    async def work(service: "Service") -> tuple["RunRow", "RunTold"]:
         return _told(service, run)
 
-    told = run_agent(common, settings_of(common), work)
-    text = _text(told, form)
+    row, told = run_agent(common, settings_of(common), work)
+    if out is not None:
+        path = in_project(common, out)
+        _write(path, _text(told, form))
+        if not common.quiet:
+            output.say(f"Written: {path}")
+    if common.json:
+        for step in told.steps:
+            output.put_json(step_json(row, step))
+    elif out is None:
+        output.put_document(_text(told, form))
+
+
+_BY_ENDING = {".md": Format.MD, ".csv": Format.CSV, ".html": Format.HTML, ".htm": Format.HTML}
+
+
+def _format(form: Format | None, out: Path | None) -> Format:
+    """What to write. Raises UsageProblem where the ending of the file does not tell, or tells something else."""
     if out is None:
-        output.put_document(text)
-        return
-    path = in_project(common, out)
-    _write(path, text)
-    if not common.quiet:
-        output.say(f"Written: {path}")
-
-
-def _by_ending(out: Path | None) -> Format:
-    ending = out.suffix.lower().removeprefix(".") if out is not None else ""
-    return Format.HTML if ending == "htm" else next((form for form in Format if form == ending), Format.MD)
+        return form or Format.MD
+    by_ending = _BY_ENDING.get(out.suffix.lower())
+    told = form or by_ending
+    if told is None:
+        known = ", ".join(_BY_ENDING)
+        raise UsageProblem(
+            f"the ending of '{out}' is none of {known}", "Choose one of these, or give --format"
+        )
+    if by_ending not in (None, told):
+        raise UsageProblem(f"--format {told} and the ending of '{out}' do not agree", "Change one of them")
+    return told
 
 
 def _text(told: "RunTold", form: Format) -> str:
@@ -81,7 +100,7 @@ def _text(told: "RunTold", form: Format) -> str:
     return as_html(told)
 
 
-def _told(service: "Service", run: str) -> "RunTold":
+def _told(service: "Service", run: str) -> tuple["RunRow", "RunTold"]:
     """The run with the stories of its steps that did not go plainly. Raises UsageProblem, StoreError."""
     from agent.cli.runs import find_run, steps_of
     from agent.plans.report import RunTold
@@ -93,7 +112,7 @@ def _told(service: "Service", run: str) -> "RunTold":
         step if step.plain else replace(step, picture=_picture(service, step))
         for step in steps_of(known, row.run)
     ]
-    return RunTold(row.run, row.plan, row.key, _header(row, steps), tuple(steps))
+    return row, RunTold(row.run, row.plan, row.key, _header(row, steps), tuple(steps))
 
 
 def _picture(service: "Service", step: "StepTold") -> "Picture | None":
@@ -107,7 +126,7 @@ def _picture(service: "Service", step: "StepTold") -> "Picture | None":
     operation = step.entry.operation
     story = rows(operation, service.journal.story(operation.op))
     end = end_of(step.entry, service.registry.holder_of(step.entry.device))
-    return Picture(operation.device, tuple(story), end)
+    return Picture(step.device, tuple(story), end)
 
 
 def _header(row: "RunRow", steps: "list[StepTold]") -> dict[str, str]:
@@ -131,12 +150,21 @@ def _header(row: "RunRow", steps: "list[StepTold]") -> dict[str, str]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Put a document in a file's place, whole or not at all. Raises FileProblems."""
-    new = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a document into a file that is not there yet, whole or not at all. Raises FileProblems."""
     try:
-        new.write_text(text, encoding="utf-8", newline="")
-        new.replace(path)
+        file = path.open("x", encoding="utf-8", newline="")
+    except FileExistsError:
+        there = FileProblem(str(path), None, None, "this is there already", "Choose another --out")
+        raise FileProblems([there]) from None
     except OSError as error:
-        new.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise FileProblems([FileProblem(str(path), None, None, f"cannot be written: {reason}")]) from None
+        raise _cannot_be_written(path, error) from None
+    try:
+        with file:
+            file.write(text)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        raise _cannot_be_written(path, error) from None
+
+
+def _cannot_be_written(path: Path, error: OSError) -> FileProblems:
+    return FileProblems([FileProblem(str(path), None, None, f"cannot be written: {error.strerror or error}")])

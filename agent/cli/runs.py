@@ -66,10 +66,8 @@ def steps_of(known: "Runs", run: str) -> list["StepTold"]:
     """The steps of a run as the journal has them today, in the plan's order. Raises StoreError."""
     from agent.plans.report import StepTold
 
-    entries = {(each.operation.device, each.operation.step): each for each in known.operations(run)}
     return [
-        StepTold(step.device, step.step, step.command, entries.get((step.device, step.step)), step.note)
-        for step in known.steps(run)
+        StepTold(step.device, step.step, step.command, entry, step.note) for step, entry in known.told(run)
     ]
 
 
@@ -150,7 +148,7 @@ def _put_steps(common: Common, row: "RunRow", steps: Sequence["StepTold"]) -> No
 
     if common.json:
         for step in steps:
-            output.put_json(_step_json(row, step))
+            output.put_json(step_json(row, step))
         return
     output.put_table(STEP_COLUMNS, [_step_row(step) for step in steps])
     if common.quiet:
@@ -160,12 +158,14 @@ def _put_steps(common: Common, row: "RunRow", steps: Sequence["StepTold"]) -> No
     output.say(f"As a document: ackonce report {row.run} --format html --out FILE")
 
 
-def _step_json(row: "RunRow", step: "StepTold") -> dict[str, Any]:
+def step_json(row: "RunRow", step: "StepTold") -> dict[str, Any]:
     """A step as `apply` has it: its operation, or that there was none and why."""
     from agent.cli.wording import operation_json
 
     if step.entry is not None:
-        return operation_json(step.entry.operation, step.result) | {"step": step.step}
+        record = operation_json(step.entry.operation, step.result)
+        again = {"skipped": True} if step.before else {}
+        return record | {"device": step.device, "message": step.why, "step": step.step} | again
     return {
         "schema": 1,
         "op": None,

@@ -34,14 +34,17 @@ def serve(
     from agent.plans.serve import serve as do_all
 
     settings = settings_of(common)
-    codes: list[Exit] = []
+    codes: dict[tuple[str | None, ...], Exit] = {}
 
     def told(event: "Told") -> None:
         if common.json:
             with output.whoever_listens():
                 output.put_json(event_json(event))
         say(common, event)
-        codes.append(exit_code(event))
+        code = exit_code(event)
+        # Of a server that ran for months it counts only whether its end cut anything off.
+        if once or code is Exit.INTERRUPTED:
+            codes[_matter(event)] = code
 
     async def work(service: "Service") -> None:
         if job is not None:
@@ -53,9 +56,12 @@ def serve(
             await do_all([server.keep_time])
 
     run_agent(common, settings, work, side_by_side=True)
-    # Of a server that ran for months it counts only whether its end cut anything off.
-    codes = codes if once else [code for code in codes if code is Exit.INTERRUPTED]
-    raise typer.Exit(exit_codes.worst(codes))
+    raise typer.Exit(exit_codes.worst(codes.values()))
+
+
+def _matter(event: "Told") -> tuple[str | None, ...]:
+    """What an event is the newest word on: a turn, which may have had words before; or the store."""
+    return ("store",) if event.event == "store" else (event.job, event.key)
 
 
 def say(common: Common, event: "Told") -> None:
@@ -63,7 +69,8 @@ def say(common: Common, event: "Told") -> None:
     if not common.quiet or event.event not in _ROUTINE:
         about = " ".join(part for part in (event.job, event.key) if part is not None)
         message = " ".join(event.message.splitlines())
-        output.say(f"{event.ts} {about + ': ' if about else ''}{event.event}, {message}")
+        word = "" if message.startswith(event.event) else f"{event.event}, "
+        output.say(f"{event.ts} {about + ': ' if about else ''}{word}{message}")
 
 
 _ROUTINE = frozenset({"serving", "started", "done"})
@@ -93,6 +100,7 @@ _BY_EVENT = {
     "changed": Exit.NOT_ALL_DONE,
     "unfinished": Exit.NOT_ALL_DONE,
     "cut_off": Exit.NOT_ALL_DONE,
+    "not_begun": Exit.NOT_SENT,
 }
 
 

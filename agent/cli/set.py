@@ -1,12 +1,18 @@
 """`ackonce set`: make it so. Each setting is read, and written only where it has another value."""
 
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent.cli import exit_codes
 from agent.cli.options import Common, command
-from devices.problems import UsageProblem
+from devices.problems import UsageProblem, together
+
+if TYPE_CHECKING:
+    from agent.operation import Operation
+    from agent.settings import Settings
+    from agent.targets import Chosen
 
 
 def register(app: typer.Typer) -> None:
@@ -25,37 +31,55 @@ def set_(
     """Give settings their values, e.g. `ackonce set pump-7 interval=30`; what is there already is not sent."""
     from agent.cli.places import settings_of
     from agent.cli.send import deliver
-    from agent.orders import order_of
     from agent.targets import reachable_targets
-    from devices.catalog import call_to_set
 
-    pairs = [_pair(word) for word in wanted]
-    names = [name for name, _ in pairs]
-    for name in names:
-        if names.count(name) > 1:
-            raise UsageProblem(f"'{name}' is given twice", "Give each setting one value")
     settings = settings_of(common)
-    orders = [
-        (
-            chosen,
-            order_of(
-                settings,
-                chosen,
-                call_to_set(chosen.profile, name, value),
-                reason=common.reason,
-                if_needed=True,
-            ),
-        )
-        for chosen in reachable_targets(settings, [target], profile)
-        for name, value in pairs
-    ]
+    problems: list[UsageProblem] = []
+    pairs = _pairs(wanted, problems)
+    chosen: list[Chosen] = []
+    try:
+        chosen = reachable_targets(settings, [target], profile)
+    except UsageProblem as problem:
+        problems.append(problem)
+    orders = list(_orders(settings, chosen, pairs, common.reason, problems))
+    if problems:
+        raise together(problems)
     deliver(common, settings, orders, target)
 
 
-def _pair(word: str) -> tuple[str, str]:
-    name, equals, value = word.partition("=")
-    if word.startswith("--"):
-        raise UsageProblem(f"no such option: {word}", "Try: ackonce set --help")
-    if not name or not equals or not value:
-        raise UsageProblem(f"'{word}' is not SETTING=VALUE", "As in: ackonce set pump-7 interval=30")
-    return name, value
+def _orders(
+    settings: "Settings",
+    chosen: Sequence["Chosen"],
+    pairs: Sequence[tuple[str, str]],
+    reason: str | None,
+    problems: list[UsageProblem],
+) -> Iterator[tuple["Chosen", "Operation"]]:
+    """An operation for each device and setting; what makes no sense goes to `problems`."""
+    from agent.orders import order_of
+    from devices.catalog import call_to_set
+
+    for each in chosen:
+        for name, value in pairs:
+            try:
+                call = call_to_set(each.profile, name, value)
+                yield each, order_of(settings, each, call, reason=reason, if_needed=True)
+            except UsageProblem as problem:
+                problems.append(problem)
+
+
+def _pairs(wanted: Sequence[str], problems: list[UsageProblem]) -> list[tuple[str, str]]:
+    """Settings with their values; words that are no such pair go to `problems`."""
+    pairs: list[tuple[str, str]] = []
+    for word in wanted:
+        name, equals, value = word.partition("=")
+        if word.startswith("--"):
+            problems.append(UsageProblem(f"no such option: {word}", "Try: ackonce set --help"))
+        elif not name or not equals or not value:
+            problems.append(
+                UsageProblem(f"'{word}' is not SETTING=VALUE", "As in: ackonce set pump-7 interval=30")
+            )
+        elif any(name == other for other, _ in pairs):
+            problems.append(UsageProblem(f"'{name}' is given twice", "Give each setting one value"))
+        else:
+            pairs.append((name, value))
+    return pairs

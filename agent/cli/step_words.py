@@ -33,7 +33,8 @@ def step_json(report: StepReport) -> dict[str, Any]:
     if result is None:
         result = Result(Outcome.NOT_SENT, None, report.note.text if report.note is not None else "")
     record = operation_json(report.operation, result, recorded=report.recorded)
-    return record | {"step": report.step} | ({"skipped": True} if report.skipped else {})
+    record |= {"device": report.device, "step": report.step}
+    return record | ({"skipped": True} if report.skipped else {})
 
 
 def summary_json(reports: Sequence[StepReport], run: str, plan: str, key: str) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from agent.store.database import Refused, StoreError
 if TYPE_CHECKING:
     from agent.plans.layout import DeviceWork, Layout, StepWork
 
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NONE: Mapping[str, Note] = MappingProxyType({})
 
 
 async def carry_out(
@@ -39,12 +39,12 @@ async def carry_out(
     *,
     clock: Clock,
     listen: Listener,
-    stale: Mapping[str, str] = _NONE,
+    left_alone: Mapping[str, Note] = _NONE,
 ) -> list[StepReport]:
     """As `apply`, for a run that was begun in the store: how it ended is entered there, in whatever way it ends."""
     reports: list[StepReport] = []
     try:
-        reports = await apply(service, layout, clock=clock, listen=listen, stale=stale)
+        reports = await apply(service, layout, clock=clock, listen=listen, left_alone=left_alone)
     finally:
         # Where the end cannot be written the run counts as cut off: the journal has what was done.
         with suppress(StoreError):
@@ -59,7 +59,7 @@ async def apply(
     *,
     clock: Clock,
     listen: Listener,
-    stale: Mapping[str, str] = _NONE,
+    left_alone: Mapping[str, Note] = _NONE,
 ) -> list[StepReport]:
     """Carry out what is due of a plan.
 
@@ -68,7 +68,7 @@ async def apply(
         layout: the plan, device by device; its operations have their keys.
         clock: tells whether the window is open.
         listen: told how it goes on.
-        stale: devices that have moved since the plan was saved, and how; nothing is sent to them.
+        left_alone: devices that nothing is to be sent to, and why (`saved_plan.moved`).
 
     Returns:
         What became of every step, in the order of the layout. Failures of devices, of other processes and of the store
@@ -76,9 +76,9 @@ async def apply(
     """
     plan = layout.plan
     course = Course(plan, devices=len(layout.work), utc=clock.utc, stopping=service.executor.stopping)
-    turns = {
-        work.chosen.device.name: _Turn(service, layout, course, listen, stale, work) for work in layout.work
-    }
+    turns = {work.chosen.device.name: _Turn(service, layout, course, listen, work) for work in layout.work}
+    for device, note in left_alone.items():
+        turns[device].leave_alone(note)
     parts = waves(plan.waves, layout.work)
     for number, wave in enumerate(parts, 1):
         if course.stop() is None:
@@ -120,7 +120,6 @@ class _Turn:
         layout: "Layout",
         course: Course,
         listen: Listener,
-        stale: Mapping[str, str],
         work: "DeviceWork",
     ) -> None:
         self.reports: list[StepReport] = []
@@ -131,12 +130,17 @@ class _Turn:
         self._listen = listen
         self._work = work
         self._device = work.chosen.device.name
-        moved = stale.get(self._device)
-        self._held = Note(Missed.STALE, moved) if moved is not None else None
+        self._held: Note | None = None
+
+    def leave_alone(self, note: Note) -> None:
+        """Nothing is to be sent to the device; what is done already is told as ever."""
+        self._held = note
 
     async def take(self) -> None:
         """Step after step. Whatever is done already is only told, even where nothing may begin any more."""
         done = self._done_before()
+        if self._held is not None and self._held.cause is not None and len(done) < len(self._work.steps):
+            self._course.device_failed(self._device)
         station: Station | None = None
         with ExitStack() as hold:
             for step in self._work.steps:

@@ -25,6 +25,7 @@ class Missed(StrEnum):
     AFTER_FAILURE = "after_failure"  # its device could not be worked with, or refused an earlier step
     NOT_BEGUN = "not_begun"  # the store or another process was in the way before there was an operation
     STALE = "stale"  # the device has moved since the plan was saved
+    OTHER_NAME = "other_name"  # what counts for it was asked for while its device was called otherwise
     ABORTED = "aborted"  # a limit of the plan was reached
     WINDOW = "window"  # the maintenance window was shut
     INTERRUPTED = "interrupted"
@@ -34,7 +35,8 @@ class Missed(StrEnum):
 class Note:
     """Why a step had no turn, with a sentence for people.
 
-    `op`: the operation in doubt that holds it. `cause`: why nothing could be sent, where that is known of its device.
+    `op`: the operation in doubt that holds it, or the one that counts for it. `cause`: why nothing could be sent, where
+    that is known of its device.
     """
 
     why: Missed
@@ -210,6 +212,10 @@ class Course:
     def store_failed(self, why: str) -> None:
         """The journal cannot be read: nothing more is sent."""
         self._ended = _not_tried(Result(Outcome.NOT_SENT, None, why, Cause.STORE))
+
+    def device_failed(self, device: str) -> None:
+        """A device cannot be worked with, so that none of its steps gets a turn."""
+        self._failed.add(device)
 
     def count(self, report: StepReport) -> None:
         """Take note of what became of a step that had its turn."""

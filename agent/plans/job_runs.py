@@ -6,7 +6,7 @@ is shut. Otherwise it is applied under the turn's key. Runs of one process that 
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from agent.plans.course import Listener, StepReport, summary
 from agent.plans.jobs import Job
 from agent.plans.layout import Layout, lay_out
 from agent.plans.plan_file import load_plan
-from agent.plans.runs import RunHeld, Runs
+from agent.plans.runs import RunHeld, RunRow, Runs
 from agent.plans.turns import State, Turn, Turns, nominal
 from agent.plans.window import is_open, opens_next
 from agent.service import Service
@@ -30,8 +30,9 @@ from devices.problems import FileProblems, UsageProblem
 class Told:
     """One event of a server, for people and scripts.
 
-    `event` is `serving`, `started`, `store`, or the state that a turn has come to (`turns.State`). `key` is the run
-    key: the due time, or that of a run that a person began. `reports` and `counts` are those of a run that has ended.
+    `event` is `serving`, `waiting`, `started`, `store`, or the state that a turn has come to (`turns.State`). `key` is
+    the run key: the due time, or that of a run that a person began. `reports` and `counts` are those of a run that has
+    ended.
     """
 
     ts: str
@@ -104,7 +105,7 @@ class JobRuns:
         except RunHeld as held:
             turn = replace(turn, state=State.HELD, note=str(held))
         except StoreError as problem:
-            turn = replace(turn, state=State.UNFINISHED, note=str(problem))
+            turn = replace(turn, state=State.NOT_BEGUN, note=f"{problem}. Nothing was sent")
         self._record(turn)
         self.say_turn(turn, turn.note or _told(turn, reports), reports)
         return turn
@@ -145,17 +146,31 @@ class JobRuns:
         async with AsyncExitStack() as waits:
             for stream in sorted(streams):  # in one order, so that no two runs wait for each other
                 await waits.enter_async_context(self._streams.setdefault(stream, asyncio.Lock()))
-            row = self._runs.begin(layout, options=options, actor=actor, reason=reason, job=job.name)
+            former = next(iter(self._runs.find(layout.run)), None)
+            whose = former.job if former is not None and former.job is not None else job.name
+            row = self._runs.begin(layout, options=options, actor=actor, reason=reason, job=whose)
             turn = replace(turn, run=row.run)
-            self._turns.record(turn)
+            self._record_beginning(turn, row)
             what = f"plan {layout.plan.name} on {len(layout.work)} device{'s'[: len(layout.work) != 1]}"
             self.say("started", what, job.name, turn.key, row.run)
             with self._show(layout) as listen:
                 reports = await carry_out(
                     self._service, self._runs, row, layout, clock=self._clock, listen=listen
                 )
-        done = all(report.done for report in reports)
-        return replace(turn, state=State.DONE if done else State.UNFINISHED), reports
+        if not all(report.done for report in reports):
+            return replace(turn, state=State.UNFINISHED), reports
+        nothing_left = all(report.skipped for report in reports)
+        note = _done_by(former) if former is not None and nothing_left else None
+        return replace(turn, state=State.DONE, note=note), reports
+
+    def _record_beginning(self, turn: Turn, row: RunRow) -> None:
+        """Keep the run of a turn, before anything of it is sent; else nobody works on that run. Raises StoreError."""
+        try:
+            self._turns.record(turn)
+        except StoreError:
+            with suppress(StoreError):
+                self._runs.end(row, ())
+            raise
 
     def _record(self, turn: Turn) -> None:
         """Keep what became of a turn; as long as that fails it counts as running, and is tried again at each look."""
@@ -166,7 +181,8 @@ class JobRuns:
             self.say("store", str(problem), turn.job, turn.key, turn.run)
 
     def record_late(self) -> None:
-        """Keep what could not be kept before. Raises StoreError."""
+        """Keep what could not be kept before, of runs and of turns. Raises StoreError."""
+        self._runs.end_late()
         while self._unrecorded:
             self._turns.record(self._unrecorded[-1])
             self._unrecorded.pop()
@@ -197,6 +213,12 @@ def _told(turn: Turn, reports: Sequence[StepReport]) -> str:
     if turn.state is State.DONE:
         return counts
     return f"{counts}. See: ackonce runs {turn.run}; go on with it: ackonce resume {turn.run}"
+
+
+def _done_by(former: RunRow) -> str:
+    """Who has done a run of which nothing was left to do."""
+    who = f"job {former.job}" if former.job is not None else former.actor
+    return f"done already by {who} (run {former.run})"
 
 
 class _Silent:

@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from agent.inventory import Inventory
+from agent.inventory import Defaults, Device, Inventory
 from agent.operation import Operation
 from agent.orders import order_of
 from agent.plans.plan_file import PlanFile, Step
+from agent.profile_folders import load_profile
 from agent.selection import select
 from agent.settings import Settings
 from agent.stations import obstacle
 from agent.targets import Chosen, choose_devices, inventory_of
 from devices import catalog
-from devices.problems import FileProblem, FileProblems, UsageProblem
+from devices.problems import FileProblem, FileProblems, UsageProblem, together
 from devices.source import Place
 
 KEY_PREFIX = "plan:"
@@ -62,7 +63,14 @@ def step_key(plan: str, key: str, step: str) -> str:
 
 
 def lay_out(
-    settings: Settings, plan: PlanFile, *, run: str, key: str, reason: str | None, only: Sequence[str] = ()
+    settings: Settings,
+    plan: PlanFile,
+    *,
+    run: str,
+    key: str,
+    reason: str | None,
+    only: Sequence[str] = (),
+    found: Sequence[FileProblem] = (),
 ) -> Layout:
     """Lay a plan out over the devices of the inventory.
 
@@ -73,13 +81,19 @@ def lay_out(
         key: the run key, under which no step is done twice.
         reason: why, for the journal.
         only: target patterns typed by a person; work is laid out for those of the plan's devices only.
+        found: what the plan's file is wrong about by itself (`Draft.problems`), to be told with the rest.
 
     Raises:
-        FileProblems: everything in the plan that does not fit inventory and profiles; an inventory, a profile.
-        UsageProblem: there is no inventory, or `only` means no device of the plan that a step is for.
+        FileProblems: everything in the plan that does not fit inventory and profiles, and `found`; an inventory, a
+            profile.
+        UsageProblem: there is no inventory; one of `only` means no device of the plan, or they mean none that a step
+            is for.
     """
-    inventory = inventory_of(settings)
-    problems = _Problems(plan.path)
+    problems = _Problems(plan.path, found)
+    try:
+        inventory = inventory_of(settings)
+    except FileProblems as wrong:
+        raise FileProblems([*found, *wrong.problems]) from None
     names = _targets(inventory, plan, problems)
     members = [_members(inventory, plan, step, names, problems) for step in plan.steps]
     wanted = _only(inventory, plan, names, only) if names else set()
@@ -99,8 +113,10 @@ def lay_out(
 class _Problems:
     """What is wrong, each thing once with the devices that it is about."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, found: Sequence[FileProblem]) -> None:
         self._path = path
+        self._found = tuple(found)
+        self._of_profiles: list[FileProblem] = []
         self._about: dict[tuple[Place, str, str | None, str], list[str]] = {}
 
     def add(
@@ -113,8 +129,14 @@ class _Problems:
 
     def stop_if_any(self) -> None:
         """Raise FileProblems where something was noted."""
-        if self._about:
-            raise FileProblems([self._told(*about, devices) for about, devices in self._about.items()])
+        told = [self._told(*about, devices) for about, devices in self._about.items()]
+        everything = [*self._found, *told, *self._of_profiles]
+        if everything:
+            raise FileProblems(everything)
+
+    def of_profile(self, problems: FileProblems) -> None:
+        """Note what is wrong with the file of a profile."""
+        self._of_profiles += problems.problems
 
     def _told(
         self, where: Place, message: str, hint: str | None, profile: str, devices: Sequence[str]
@@ -161,11 +183,22 @@ def _members(
 
 
 def _only(inventory: Inventory, plan: PlanFile, names: set[str], only: Sequence[str]) -> set[str]:
+    """The devices of the plan that a person means; whoever types another one is told so, whatever else is typed."""
     if not only:
         return names
-    left = names & {device.name for device in select(inventory, only)}
-    if not left:
-        raise UsageProblem(f"{', '.join(only)} is none of the devices of the plan {plan.name}")
+    left: set[str] = set()
+    problems = []
+    for pattern in only:
+        try:
+            meant = {device.name for device in select(inventory, [pattern])}
+        except UsageProblem as problem:
+            problems.append(problem)
+            continue
+        if not meant & names:
+            problems.append(UsageProblem(f"{pattern} is none of the devices of the plan {plan.name}"))
+        left |= meant & names
+    if problems:
+        raise together(problems)
     return left
 
 
@@ -178,11 +211,7 @@ def _choose(
         if device.profile is None:
             problems.add(where, "the inventory names no profile", "Write one there", device=device.name)
     known = [(device, inventory.defaults) for device in devices if device.profile is not None]
-    try:
-        chosen = choose_devices(settings, known)
-    except UsageProblem as problem:
-        problems.add(where, problem.message, problem.hint)
-        return []
+    chosen = _with_profiles(settings, known, where, problems)
     for each in chosen:
         missing = obstacle(each.target)
         if missing is not None:
@@ -190,6 +219,34 @@ def _choose(
             message = missing.removeprefix(f"{name}: ")
             problems.add(where, message, None, profile=each.profile.name, device=name)
     return chosen
+
+
+def _with_profiles(
+    settings: Settings, known: Sequence[tuple[Device, Defaults]], where: Place, problems: _Problems
+) -> list[Chosen]:
+    """The devices with their profiles; where a profile is wrong, or two are one device, those that are left."""
+    try:
+        return choose_devices(settings, known)
+    except UsageProblem as problem:
+        problems.add(where, problem.message, problem.hint)
+        firsts = {(each[0].url, each[0].unit): each for each in reversed(known)}
+        names = {device.name for device, _ in firsts.values()}
+        left = [each for each in known if each[0].name in names]
+    except FileProblems:
+        wrong = _wrong_profiles(settings, {str(device.profile) for device, _ in known}, problems)
+        left = [each for each in known if each[0].profile not in wrong]
+    return _with_profiles(settings, left, where, problems) if len(left) < len(known) else []
+
+
+def _wrong_profiles(settings: Settings, names: Collection[str], problems: _Problems) -> set[str]:
+    wrong = set()
+    for name in sorted(names):
+        try:
+            load_profile(settings, name)
+        except FileProblems as found:
+            problems.of_profile(found)
+            wrong.add(name)
+    return wrong
 
 
 def _order(

@@ -15,8 +15,8 @@ from typing import Literal
 from agent import readback
 from agent.evidence import Connected, Evidence, Reading, Why
 from agent.journal import Entry
-from agent.links.link import Unreachable
-from agent.operation import BOOT, Operation, Outcome, Terms
+from agent.links.link import PortHeld, Unreachable
+from agent.operation import BOOT, Cause, Operation, Outcome, Terms
 from agent.plans.layout import DeviceWork, Layout
 from agent.policy import next_step
 from agent.reckoning import reckon
@@ -35,12 +35,14 @@ Action = Literal["send", "unchanged", "held", "done"]
 class DeviceReading:
     """What was read from one device: settings with their canonical values, None where reading one failed.
 
-    `problems` says why, by setting; `unreached` why the device could not be asked at all.
+    `problems` says why, by setting; `unreached` why the device could not be asked at all, and `cause` what kind of
+    reason that is.
     """
 
     values: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
     problems: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     unreached: str | None = None
+    cause: Cause = Cause.UNREACHABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +121,14 @@ async def _read(service: Service, work: DeviceWork) -> DeviceReading:
     profile = work.chosen.profile
     wanted = [profile.settings[name] for name in _needed_by_all(profile, work)]
     if service.executor.stopping():
-        return DeviceReading(unreached="interrupted before it was asked")
+        return DeviceReading(unreached="interrupted before it was asked", cause=Cause.INTERRUPTED)
     try:
         answers = await service.get(work.chosen.target, wanted)
-    except (Unreachable, WrongDevice) as no_way:
+    except WrongDevice as other:
+        return DeviceReading(unreached=str(other), cause=Cause.WRONG_DEVICE)
+    except PortHeld as held:
+        return DeviceReading(unreached=str(held), cause=Cause.HELD)
+    except Unreachable as no_way:
         return DeviceReading(unreached=str(no_way))
     values: dict[str, str | None] = {}
     problems: dict[str, str] = {}

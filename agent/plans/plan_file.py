@@ -6,38 +6,39 @@ typed, `on` and `007` too. pydantic checks the shape: import this file where a p
 """
 
 import hashlib
-import re
-import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import time
-from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationError, model_validator
 
+from agent.plans.plan_values import (
+    amount_of,
+    id_of,
+    name_of,
+    target_of,
+    time_of,
+    value_of,
+    wave_of,
+    words_of,
+    wrong,
+)
 from agent.plans.waves import NO_ABORT, REST, Abort, Amount, Limit, Rest, WaveSize
 from agent.plans.window import Window
-from agent.targets import is_url
 from devices import source
 from devices.kinds import Policy
 from devices.problems import FileProblem, FileProblems, did_you_mean
 from devices.source import Document, Place
-from devices.validation import SENTENCE, Strict, validate
+from devices.validation import Strict, validate
 
 PARALLEL_DEFAULT = 8
 PARALLEL_MAX = 256
-DEVICES_MAX = 100_000
-ID_LENGTH_MAX = 100
 STEPS_MAX = 1000
 """More is a mistake, not a plan."""
-
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}")
-_TIME = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
-_PERCENT = re.compile(r"([0-9]{1,3})\s*%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +81,27 @@ class PlanFile:
     reason_required: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan that may be wrong: `plan` is what of it makes sense, `problems` are all that the file alone shows.
+
+    So that what is wrong with the rest by inventory and profiles is found in the same go. It is for nothing else.
+    """
+
+    plan: PlanFile
+    problems: tuple[FileProblem, ...] = ()
+
+
 def load_plan(path: Path) -> PlanFile:
     """Read a plan. Raises FileProblems: unreadable, no YAML, and everything that `parse_plan` raises."""
     text, _ = source.read_text(path)
     return parse_plan(text, str(path))
+
+
+def load_draft(path: Path) -> Draft:
+    """Read a plan that may be wrong. Raises FileProblems: unreadable, and what `draft_plan` raises."""
+    text, _ = source.read_text(path)
+    return draft_plan(text, str(path))
 
 
 def parse_plan(text: str, path: str) -> PlanFile:
@@ -91,6 +109,18 @@ def parse_plan(text: str, path: str) -> PlanFile:
 
     Raises:
         FileProblems: everything that is wrong with it.
+    """
+    draft = draft_plan(text, path)
+    if draft.problems:
+        raise FileProblems(draft.problems)
+    return draft.plan
+
+
+def draft_plan(text: str, path: str) -> Draft:
+    """As `parse_plan`, for a text with steps that are wrong, or with limits that are.
+
+    Raises:
+        FileProblems: everything that is wrong with it, where name or targets are.
     """
     if path.lower().endswith(".csv"):
         hint = "A table of devices is an inventory: give it with -i"
@@ -100,18 +130,21 @@ def parse_plan(text: str, path: str) -> PlanFile:
     problems = list(_misfits(document))
     try:
         file = validate(document, _PlanSection)
+        steps = dict(enumerate(file.steps))
     except FileProblems as found:
-        raise FileProblems([*found.problems, *problems]) from None
-    if problems:
-        raise FileProblems(problems)
-    return PlanFile(
+        problems = [*found.problems, *problems]
+        try:
+            file, steps = _what_makes_sense(document)
+        except ValidationError:
+            raise FileProblems(problems) from None
+    plan = PlanFile(
         name=file.plan,
         path=path,
         text=text,
         digest=digest,
         targets=tuple(file.targets),
         targets_at=tuple(document.place(("targets", n)) for n in range(len(file.targets))),
-        steps=tuple(_steps(file, document)),
+        steps=tuple(_steps(steps, document)),
         waves=tuple(file.waves),
         parallel=file.limits.parallel,
         abort_after=Abort(file.limits.abort_after.failed, file.limits.abort_after.in_doubt),
@@ -119,98 +152,18 @@ def parse_plan(text: str, path: str) -> PlanFile:
         hold_after_refused=file.on_refused == "hold",
         reason_required=file.reason_required,
     )
-
-
-# --- single values ----------------------------------------------------------------------------------------------------
-
-
-def _wrong(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError(SENTENCE, "{sentence}", {"sentence": sentence})
-
-
-def _name(value: object) -> object:
-    if isinstance(value, str) and not _NAME.fullmatch(value):
-        raise _wrong(f"'{value[:60]}' cannot be a plan's name: 1 to 100 letters, digits and . _ -")
-    return value
-
-
-def _words(value: object) -> list[str]:
-    if not isinstance(value, str):
-        raise PydanticCustomError("string_type", "must be text")
-    if any(mark in value for mark in "'\""):
-        try:
-            words = shlex.split(value)
-        except ValueError:
-            raise _wrong(f"a quotation mark is not closed: {value[:60]}") from None
-    else:
-        words = value.split()
-    if not words:
-        raise _wrong("'send' has no command in it")
-    return words
-
-
-def _target(value: object) -> object:
-    if isinstance(value, str) and is_url(value):
-        raise _wrong(f"'{value[:60]}' is an address: a plan names devices of the inventory")
-    return value
-
-
-def _time(value: object) -> time:
-    match = _TIME.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        hint = ": midnight is 00:00" if value == "24:00" else ""
-        raise PydanticCustomError("time", "must be a time of the day such as 22:00" + hint)
-    return time(int(match[1]), int(match[2]))
-
-
-def _amount(value: object) -> Amount:
-    if isinstance(value, int) and not isinstance(value, bool):
-        if not 1 <= value <= DEVICES_MAX:
-            raise PydanticCustomError("amount", f"must be 1 to {DEVICES_MAX} devices")
-        return Amount(value)
-    match = _PERCENT.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        raise PydanticCustomError("amount", "must be a number of devices, or a percentage such as 10%")
-    if not 1 <= int(match[1]) <= 100:
-        raise PydanticCustomError("amount", "must be 1% to 100%")
-    return Amount(int(match[1]), percent=True)
-
-
-def _wave(value: object) -> WaveSize:
-    if value == REST.value:
-        return REST
-    try:
-        return _amount(value)
-    except PydanticCustomError as problem:
-        if isinstance(value, str) and not _PERCENT.fullmatch(value):
-            raise PydanticCustomError("wave", "must be a number of devices, a percentage, or rest") from None
-        raise problem from None
-
-
-def _value(value: object) -> object:
-    if not isinstance(value, str | int | Decimal):
-        raise PydanticCustomError("value", "must be one value, such as 30 or on")
-    return value
-
-
-def _id(value: object) -> object:
-    if isinstance(value, str):
-        fits = value.isprintable() and value == value.strip() and 1 <= len(value) <= ID_LENGTH_MAX
-        if not fits:
-            what = f"1 to {ID_LENGTH_MAX} characters, no blank at an end"
-            raise _wrong(f"{value[:60]!r} cannot be an id: {what}")
-    return value
+    return Draft(plan, tuple(problems))
 
 
 # --- sections ---------------------------------------------------------------------------------------------------------
 
 Word = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Targets = list[Annotated[Word, BeforeValidator(_target)]]
+Targets = list[Annotated[Word, BeforeValidator(target_of)]]
 
 
 class _AbortSection(Strict):
-    failed: Annotated[Limit, BeforeValidator(_amount)] | None = None
-    in_doubt: Annotated[Limit, BeforeValidator(_amount)] | None = None
+    failed: Annotated[Limit, BeforeValidator(amount_of)] | None = None
+    in_doubt: Annotated[Limit, BeforeValidator(amount_of)] | None = None
 
 
 class _LimitsSection(Strict):
@@ -219,30 +172,30 @@ class _LimitsSection(Strict):
 
 
 class _WindowSection(Strict):
-    start: Annotated[time, BeforeValidator(_time), Field(alias="from")]
-    end: Annotated[time, BeforeValidator(_time), Field(alias="to")]
+    start: Annotated[time, BeforeValidator(time_of), Field(alias="from")]
+    end: Annotated[time, BeforeValidator(time_of), Field(alias="to")]
     tz: Word | None = None
 
     @model_validator(mode="after")
     def _has_a_length(self) -> Self:
         if self.start == self.end:
-            raise _wrong("'from' and 'to' are the same: leave 'window' out if any time will do")
+            raise wrong("'from' and 'to' are the same: leave 'window' out if any time will do")
         return self
 
 
 class _StepSection(Strict):
-    send: Annotated[list[str], BeforeValidator(_words)] | None = None
-    set: Annotated[dict[str, Annotated[Any, BeforeValidator(_value)]], Field(min_length=1)] | None = None
+    send: Annotated[list[str], BeforeValidator(words_of)] | None = None
+    set: Annotated[dict[str, Annotated[Any, BeforeValidator(value_of)]], Field(min_length=1)] | None = None
     devices: Annotated[Targets, Field(min_length=1)] = Field(default_factory=list)
-    id: Annotated[str, BeforeValidator(_id)] | None = None
+    id: Annotated[str, BeforeValidator(id_of)] | None = None
     policy: Annotated[Policy, Field(strict=False)] | None = None
 
 
 class _PlanSection(Strict):
-    plan: Annotated[str, BeforeValidator(_name)]
+    plan: Annotated[str, BeforeValidator(name_of)]
     targets: Annotated[Targets, Field(min_length=1)]
     limits: _LimitsSection = _LimitsSection()
-    waves: list[Annotated[Amount | Rest, BeforeValidator(_wave)]] = Field(default_factory=list)
+    waves: list[Annotated[Amount | Rest, BeforeValidator(wave_of)]] = Field(default_factory=list)
     window: _WindowSection | None = None
     on_refused: Literal["continue", "hold"] = "continue"
     reason_required: bool = False
@@ -306,8 +259,21 @@ def _misfits_of_step(
         yield document.problem((*path, "id"), message, hint, key=True)
 
 
-def _steps(file: _PlanSection, document: Document) -> Iterator[Step]:
-    for n, section in enumerate(file.steps):
+def _what_makes_sense(document: Document) -> tuple[_PlanSection, dict[int, _StepSection]]:
+    """Name and targets, and the steps that are right by their places. Raises ValidationError without the former."""
+    data = document.data if isinstance(document.data, dict) else {}
+    listed = data.get("steps")
+    steps = {}
+    for n, step in enumerate(listed if isinstance(listed, list) else ()):
+        with suppress(ValidationError):
+            steps[n] = _StepSection.model_validate(step)
+    parts = {"plan": data.get("plan"), "targets": data.get("targets")}
+    any_step = {"send": "-"}  # so that targets are looked at where no step is right; nobody reads it
+    return _PlanSection.model_validate(parts | {"steps": [any_step]}), steps
+
+
+def _steps(sections: Mapping[int, _StepSection], document: Document) -> Iterator[Step]:
+    for n, section in sections.items():
         path = ("steps", n)
         devices, policy = tuple(section.devices), section.policy
         if section.send is not None:

@@ -32,8 +32,9 @@ NEVER_BEGUN = "it did not get its turn"
 class StepTold:
     """One step of a run on one device.
 
-    `entry` is what the journal has of it; None where it never came to an operation, and `note` says why if known.
-    `picture` is its story, for whoever asked for it.
+    `entry` is what the journal has of it; None where it never came to an operation, and `note` says why if known. It
+    may have been asked for under another name of the device: then `note` says that. `picture` is its story,
+    for whoever asked for it.
     """
 
     device: str
@@ -68,9 +69,15 @@ class StepTold:
         """The sentence that goes with the word."""
         if self.entry is None:
             return self.note.text if self.note is not None else NEVER_BEGUN
-        return (
-            self.result.message if self.result is not None else "its process ended before the word was known"
-        )
+        if self.result is None:
+            return "its process ended before the word was known"
+        return f"{self.result.message} ({self.before})" if self.before else self.result.message
+
+    @property
+    def before(self) -> str | None:
+        """That it was asked for under another name of the device, and under which."""
+        other = self.note is not None and self.note.why is Missed.OTHER_NAME
+        return self.note.text if self.note is not None and other else None
 
     @property
     def in_doubt(self) -> bool:
@@ -80,6 +87,8 @@ class StepTold:
     @property
     def not_reached(self) -> bool:
         """Whether nothing was sent since the device could not be spoken to."""
+        if self.entry is None:
+            return self.note is not None and self.note.cause in _NOT_REACHED
         return self.result is not None and self.result.cause in _NOT_REACHED
 
     @property
@@ -193,7 +202,7 @@ def cells(step: StepTold) -> tuple[str, ...]:
         result.value or "",
         str(result.attempts),
         f"{result.elapsed_s:.2f} s" if result.elapsed_s is not None else "",
-        "" if step.plain else step.why,
+        (step.before or "") if step.plain else step.why,
     )
 
 

@@ -15,8 +15,22 @@ from typing import TYPE_CHECKING, Any
 from ulid import ULID
 
 from agent.journal import Entry
-from agent.plans.course import Note, StepReport, summary
-from agent.plans.run_steps import enter, insist_on_the_same
+from agent.plans.course import StepReport, summary
+from agent.plans.other_names import counting, pointers, renamed
+from agent.plans.run_steps import (
+    ASKED,
+    STEPS,
+    RunStep,
+    all_done,
+    enter,
+    forget_old_names,
+    ids_in,
+    insist_on_the_same,
+    note_all,
+    noted,
+    steps_in,
+    told_of,
+)
 from agent.processes import Holder, is_gone
 from agent.service import Service
 from agent.store.database import Cursor, Refused, Row, StoreError
@@ -71,16 +85,6 @@ class RunRow:
     summary: Mapping[str, int] | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunStep:
-    """A step of a run on a device. `note`: why it had no turn when the run was last worked on."""
-
-    device: str
-    step: str
-    command: str
-    note: Note | None
-
-
 class Runs:
     """The runs of one store, as one process sees them."""
 
@@ -98,6 +102,10 @@ class Runs:
         """The id to lay a plan out with: that of its run under this key, or a new one. Raises StoreError."""
         found = self._db.read("SELECT run FROM run WHERE plan = ? AND key = ?", (plan, key))
         return str(found[0][0]) if found else str(ULID())
+
+    def insist_on_the_same(self, layout: "Layout") -> None:
+        """Raise FileProblems where steps say something else than when they were asked for in this run; StoreError."""
+        insist_on_the_same(self._db.read(ASKED, (layout.run,)), layout)
 
     def begin(
         self,
@@ -132,6 +140,8 @@ class Runs:
             self._me.agent,
             self._me.to_json(),
         )
+        earlier = self._journal.of_run(layout.run)
+        ids = self._ids(layout) if earlier else {}
 
         def write(cursor: Cursor) -> None:
             found = cursor.execute(
@@ -145,7 +155,7 @@ class Runs:
                 )
             else:
                 self._insist_on_free(layout, *found)
-                insist_on_the_same(cursor, layout)
+                insist_on_the_same(cursor.execute(ASKED, (layout.run,)).fetchall(), layout)
                 cursor.execute(
                     "UPDATE run SET path = ?, text = ?, digest = ?, options = ?, agent = ?, holder = ?, "
                     "reason = COALESCE(?, reason), job = COALESCE(?, job), state = 'running', ended_utc = NULL, "
@@ -153,6 +163,8 @@ class Runs:
                     (*pinned, reason, job, layout.run),
                 )
             enter(cursor, layout)
+            note_all(cursor, layout.run, pointers(earlier, ids))
+            forget_old_names(cursor, layout.run, renamed(earlier, ids))
 
         self._db.commit_now(write)
         return self.find(layout.run)[0]
@@ -176,23 +188,25 @@ class Runs:
                 is gone.
         """
         self._unended[row.run] = (row, reports)
-        told = {(report.device, report.step): report for report in reports}
-        undone = [
-            step for step in self._undone(row.run) if (report := told.get(step)) is None or not report.done
-        ]
-        state = RunState.UNFINISHED if undone else RunState.DONE
+        entries = self._journal.of_run(row.run)
+        ids = ids_in(reports, entries)
+        notes = noted(reports, entries, ids)
         counts = json.dumps(summary(reports)) if reports else None
+        mine = (row.run, self._me.to_json())
 
         def write(cursor: Cursor) -> None:
+            if cursor.execute("SELECT 1 FROM run WHERE run = ? AND holder = ?", mine).fetchone() is None:
+                return
+            note_all(cursor, row.run, notes)
+            forget_old_names(cursor, row.run, renamed(entries, ids))
+            with self._making_sense_of(row.run):
+                steps = steps_in(cursor.execute(STEPS, (row.run,)).fetchall())
+            done = all_done(told_of(steps, entries), reports)
+            state = RunState.DONE if done else RunState.UNFINISHED
             cursor.execute(
-                "UPDATE run SET state = ?, summary = ?, ended_utc = ?, holder = NULL WHERE run = ? AND holder = ?",
-                (state.value, counts, self._clock.stamp(), row.run, self._me.to_json()),
+                "UPDATE run SET state = ?, summary = ?, ended_utc = ?, holder = NULL WHERE run = ?",
+                (state.value, counts, self._clock.stamp(), row.run),
             )
-            if cursor.rowcount == 1:
-                cursor.executemany(
-                    "UPDATE run_step SET note = ? WHERE run = ? AND device = ? AND step = ?",
-                    [(_note_of(report), row.run, device, step) for (device, step), report in told.items()],
-                )
 
         self._db.commit_now(write)
         del self._unended[row.run]
@@ -201,13 +215,6 @@ class Runs:
         """Enter the ends that could not be entered when they came. Raises StoreError."""
         for row, reports in list(self._unended.values()):
             self.end(row, reports)
-
-    def _undone(self, run: str) -> list[tuple[str, str]]:
-        """The steps, as device and id, that no operation of theirs has done."""
-        done = {
-            (entry.operation.device, entry.operation.step) for entry in self.operations(run) if entry.done
-        }
-        return [step for step in ((each.device, each.step) for each in self.steps(run)) if step not in done]
 
     # --- looking ------------------------------------------------------------------------------------------------------
 
@@ -229,23 +236,24 @@ class Runs:
 
     def steps(self, run: str) -> list[RunStep]:
         """The steps of a run, in the order of the plan, device by device. Raises StoreError."""
-        rows = self._db.read(
-            "SELECT device, step, command, note FROM run_step WHERE run = ? ORDER BY n, device, step", (run,)
-        )
+        rows = self._db.read(STEPS, (run,))
         with self._making_sense_of(run):
-            return [
-                RunStep(device, step, command, Note.from_json(note) if note is not None else None)
-                for device, step, command, note in rows
-            ]
+            return steps_in(rows)
 
-    def operations(self, run: str) -> list[Entry]:
-        """The newest operation of each step of a run on each device, oldest first. Raises StoreError."""
-        newest: dict[tuple[str, str | None], Entry] = {}
-        for entry in self._journal.of_run(run):
-            step = (entry.operation.device, entry.operation.step)
-            newest.pop(step, None)
-            newest[step] = entry
-        return list(newest.values())
+    def told(self, run: str) -> list[tuple[RunStep, Entry | None]]:
+        """As `steps`, each with the operation that counts for it. Raises StoreError."""
+        return told_of(self.steps(run), self._journal.of_run(run))
+
+    def counting(self, layout: "Layout") -> dict[tuple[str, str], Entry]:
+        """The operations of a run that count for the steps of its layout, by device and step. Raises StoreError."""
+        return counting(self._journal.of_run(layout.run), self._ids(layout))
+
+    def _ids(self, layout: "Layout") -> dict[str, int | None]:
+        """The devices of a layout by their names, as far as the store has met them."""
+        targets = {work.chosen.device.name: work.chosen.target for work in layout.work}
+        return {
+            name: self._registry.lookup(each.url, each.unit, each.serial) for name, each in targets.items()
+        }
 
     def _rows(self, where: str, params: Sequence[Any]) -> list[RunRow]:
         rows = []
@@ -281,9 +289,3 @@ class Runs:
             raise StoreError(
                 f"the journal {self._db.place} is damaged: {what}. Restore a backup"
             ) from problem
-
-
-def _note_of(report: StepReport) -> str | None:
-    """What the store keeps of a step beside its operation: nothing where there is one."""
-    on_record = report.result is not None and report.recorded
-    return report.note.to_json() if report.note is not None and not on_record else None

@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from agent.operation import Cause
+from agent.plans.course import Missed, Note
 from agent.plans.layout import Layout
 from agent.plans.look import DeviceReading, Row
 from agent.plans.plan_file import PlanFile, parse_plan
@@ -133,32 +135,39 @@ def refuse_other_work(saved: SavedPlan, layout: Layout) -> None:
         raise _problem(Path(saved.path), f"by now the plan means something else than was planned: {what}")
 
 
-def moved(saved: SavedPlan, readings: Mapping[str, DeviceReading]) -> dict[str, str]:
-    """Which devices do not have the values any more that the plan was made with: a sentence for each.
+def moved(saved: SavedPlan, readings: Mapping[str, DeviceReading]) -> dict[str, Note]:
+    """Which devices nothing of the plan is to be sent to, and why.
 
-    A device whose values cannot be read now is one of them, since nobody can tell. Devices that were not read again
-    are left alone.
+    Those that have other values than when the plan was made are stale. Of those that cannot be read now nobody can
+    tell, so their steps are not tried. Devices that were not read again are left alone.
     """
     found = {}
     for device, reading in readings.items():
-        planned = saved.readings.get(device, {})
-        known = {setting: value for setting, value in planned.items() if value is not None}
-        if known and reading.unreached is not None:
-            found[device] = f"nobody can tell whether it is as planned: {reading.unreached}"
-            continue
-        for setting, value in known.items():
-            if reading.values.get(setting) != value:
-                found[device] = _told(setting, value, reading)
-                break
+        note = _compared(saved.readings.get(device, {}), reading)
+        if note is not None:
+            found[device] = note
     return found
 
 
-def _told(setting: str, planned: str, reading: DeviceReading) -> str:
-    now = reading.values.get(setting)
-    if now is None:
-        why = reading.problems.get(setting, f"{setting} was not read")
-        return f"nobody can tell whether it is as planned: {why}"
-    return f"{setting} was {planned} when this was planned and is {now} now"
+def _compared(planned: Mapping[str, str | None], reading: DeviceReading) -> Note | None:
+    """What keeps the plan from a device, by the values that it was made with and those of now."""
+    known = {setting: value for setting, value in planned.items() if value is not None}
+    if known and reading.unreached is not None:
+        return _cannot_tell(reading.unreached, reading.cause)
+    unread = None
+    for setting, value in known.items():
+        now = reading.values.get(setting)
+        if now is None:
+            unread = unread or reading.problems.get(setting, f"{setting} was not read")
+        elif now != value:
+            return Note(Missed.STALE, f"{setting} was {value} when this was planned and is {now} now")
+    return _cannot_tell(unread, Cause.UNREACHABLE) if unread is not None else None
+
+
+def _cannot_tell(why: str, cause: Cause) -> Note:
+    return Note(
+        Missed.AFTER_FAILURE, f"not tried: nobody can tell whether it is as planned: {why}", cause=cause
+    )
 
 
 def _steps(layout: Layout) -> tuple[SavedStep, ...]:

@@ -22,6 +22,8 @@ FOLD_MAX = timedelta(hours=3)
 """No zone sets its clocks back further (Antarctica/Troll does by two hours)."""
 HORIZON = timedelta(days=50 * 366)
 """A schedule without a time in so many years has none."""
+COMMON_MAX = 1000
+"""Of two schedules that do not meet in so many times, nobody says that they do."""
 _SECOND = timedelta(seconds=1)
 CRON_MAX = 200
 """Characters of a cron text; what is longer is none."""
@@ -79,6 +81,30 @@ def due_between(cron: str, tz: str, after_utc: datetime, until_utc: datetime, li
 def latest_due(cron: str, tz: str, after_utc: datetime, until_utc: datetime) -> datetime | None:
     """The last of the due times of `due_between`; None where there is none."""
     return next(iter(_due(cron, tz, after_utc, until_utc, 1, newest_first=True)), None)
+
+
+def first_common(one: tuple[str, str], other: tuple[str, str], after_utc: datetime) -> datetime | None:
+    """The first moment after another at which two schedules are both due, in UTC.
+
+    Args:
+        one: cron and zone, as `due_between` takes them.
+        other: likewise.
+        after_utc: aware.
+
+    Returns:
+        None where there is none among their next `COMMON_MAX` times.
+    """
+    asked, others = one, other
+    due = next(iter(next_due(*one, after_utc, 1)), None)
+    for _ in range(COMMON_MAX):
+        if due is None:
+            return None
+        asked, others = others, asked
+        not_before = next(iter(next_due(*asked, due - _SECOND, 1)), None)
+        if not_before == due:
+            return due
+        due = not_before
+    return None
 
 
 def _due(

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent.plans.job_runs import JobRuns, Told
 from agent.plans.jobs import Job, Jobs, OnMissed
-from agent.plans.turns import Standing, State, Turn, Turns, nominal, standing
+from agent.plans.turns import GRACE, Standing, State, Turn, Turns, nominal, standing
 from agent.service import Service
 from agent.settings import Settings
 from agent.store.database import StoreError
@@ -25,6 +25,13 @@ NAP_S = 1.0
 """How long nobody looks at the clock, nor for an interruption."""
 REREAD_S = 30.0
 """How long a job that was added goes unnoticed."""
+
+_ORPHANED = {
+    State.NOT_BEGUN: "its process ended before it began",
+    State.CUT_OFF: "its process ended while it ran. Go on with it: ackonce resume {run}",
+    State.DONE: "its process ended before it could say so",
+}
+"""What to say of a turn whose process has gone."""
 
 Duty = Callable[[], Coroutine[Any, Any, None]]
 """Something that goes on until a person interrupts."""
@@ -58,6 +65,8 @@ class Server:
         self._clock = service.clock
         self._stopping = service.executor.stopping
         self._only = only
+        self._store_fails = False
+        self._waiting: set[str] = set()
 
     async def keep_time(self) -> None:
         """The duty: run what is due until a person interrupts, then wait for what is under way."""
@@ -70,7 +79,7 @@ class Server:
                     jobs = self._start_due(looked, group)
                     upcoming = min([due for _, due in _upcoming(jobs, looked)], default=upcoming)
                 except StoreError as problem:
-                    self._say("store", f"{problem}. Tried again in {REREAD_S:.0f} s")
+                    self._say_store_fails(problem)
                 while (
                     not self._stopping()
                     and self._clock.now_s() < reread_s
@@ -101,6 +110,12 @@ class Server:
         count = f"{len(upcoming)} job{'' if len(upcoming) == 1 else 's'}"
         self._say("serving", f"{count}, the next is {job.name} at {nominal(due)}")
 
+    def _say_store_fails(self, problem: StoreError) -> None:
+        """Once, until something was written again: a look at which nothing is due says nothing of the store."""
+        if not self._store_fails:
+            self._say("store", f"{problem}. Tried again every {REREAD_S:.0f} s")
+        self._store_fails = True
+
     def _mine(self) -> list[Job]:
         return [job for job in self._jobs.all() if self._only in (None, job.name)]
 
@@ -111,15 +126,26 @@ class Server:
             StoreError: what was begun goes on.
         """
         self._runs.record_late()
-        for lost in self._turns.cut_off():
-            go_on = f". Go on with it: ackonce resume {lost.run}" if lost.run is not None else ""
-            self._runs.say_turn(lost, f"its process ended while it ran{go_on}")
+        for orphan in self._turns.orphans():
+            self._runs.say_turn(orphan, _ORPHANED[orphan.state].format(run=orphan.run))
         jobs = self._mine()
         for job in jobs:
-            turn = self._claim_due(job, standing(job, self._turns.considered(job, now), now))
+            considered = self._turns.considered(job, now)
+            self._say_whether_it_waits(job, considered, now)
+            turn = self._claim_due(job, standing(job, considered, now))
             if turn is not None:
+                self._store_fails = False
                 group.create_task(self._runs.take(job, turn))
         return jobs
+
+    def _say_whether_it_waits(self, job: Job, considered: datetime, now: datetime) -> None:
+        """Say once that nothing of a job is due for long, since its clock has been set back, or was wrong before."""
+        if considered <= now + GRACE:
+            self._waiting.discard(job.name)
+        elif job.name not in self._waiting:
+            self._waiting.add(job.name)
+            until = f"the clock shows a time before those that are settled: not run until after {nominal(considered)}"
+            self._say("waiting", f"{until}. If the clock was wrong then, add it under another name", job.name)
 
     def _claim_due(self, job: Job, at: Standing) -> Turn | None:
         """The turn of a job that is to be run now; what is not to be run is recorded and said. Raises StoreError."""
@@ -128,6 +154,7 @@ class Server:
             if due is None and job.missed is OnMissed.ONCE:
                 due, why = at.newest, f"{at.told()}; to be run once, for the last one"
             elif self._turns.pass_over(job, at.newest, at.told()):
+                self._store_fails = False
                 self._say(State.MISSED.value, f"{at.told()}; not run", job.name, nominal(at.newest))
         if due is None:
             return None

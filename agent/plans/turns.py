@@ -7,6 +7,10 @@ clocks that are set back. So each is run at most once. What was not run has a ro
   its clock was set forward. They are told together; the row of the newest one stands for all of them.
 * A job counts only times after it was added or replaced, and after the newest of its rows that is not in the future.
 * While a process that lives runs a job, its next due time is not run (`overlap`).
+* A turn whose process ended before it began, so that nothing of it was sent, leaves its time as if nobody had claimed
+  it: run where it is on time still, else missed. The row changes hands by the same statement that makes one.
+* Of a job the newest `KEPT_MAX` due times are kept. No time before the oldest of so many is ever due, so that what
+  nobody remembers is not run again by a clock that is set far back.
 """
 
 from dataclasses import dataclass, replace
@@ -24,6 +28,10 @@ GRACE = timedelta(seconds=60)
 """A due time this old, or older, was missed. As due times are whole minutes, one at most is on time."""
 MISSED_COUNT_MAX = 1000
 """More missed times are told as more than that."""
+KEPT_MAX = 1000
+"""So many due times are kept of a job, and so many turns that a person began."""
+BY_HAND = "manual-"
+"""How the keys of turns begin that a person began. All of them sort after all due times."""
 
 
 class State(StrEnum):
@@ -33,6 +41,7 @@ class State(StrEnum):
     DONE = "done"  # every step is true on its device
     UNFINISHED = "unfinished"  # some are not
     CUT_OFF = "cut_off"  # the process ended while it ran
+    NOT_BEGUN = "not_begun"  # the process ended, or the store failed, before it began: nothing of it was sent
     MISSED = "missed"
     OVERLAP = "overlap"  # the run before was still running
     WINDOW = "window"  # outside the plan's maintenance window
@@ -97,19 +106,26 @@ class Turns:
         self._clock = service.clock
 
     def considered(self, job: Job, now: datetime) -> datetime:
-        """The moment up to which a job's due times are settled: what is later and not later than `now` is open."""
+        """The moment up to which a job's due times are settled: what is later and not later than `now` is open.
+
+        It is later than `now` where the clock shows a time before the job was added, or before all that is kept of it.
+        """
         [(newest,)] = self._db.read(
-            "SELECT max(due_utc) FROM due WHERE job = ? AND due_utc <= ?", (job.name, nominal(now))
+            "SELECT max(due_utc) FROM due WHERE job = ? AND due_utc <= ? AND state != 'not_begun'",
+            (job.name, nominal(now)),
         )
+        oldest_kept = self._db.read(_OLDEST_KEPT, (job.name, *_kind_of(nominal(now)), KEPT_MAX - 1))
         with making_sense():
-            return job.added if newest is None else max(job.added, moment(newest))
+            settled = [moment(due) for (due,) in ((newest,), *oldest_kept) if due is not None]
+            return max([job.added, *settled])
 
     def claim(self, job: Job, key: str) -> Turn | None:
         """Take a turn of a job: a due time (`nominal`), or a key of one's own.
 
         Returns:
             The turn, durable: `running` where it is to be run now, `overlap` where the job is still running. None
-            where the due time was claimed before, or the job has been removed or replaced meanwhile.
+            where the due time was claimed before and begun, or is older than all that is kept, or the job has been
+            removed or replaced meanwhile.
 
         Raises:
             StoreError: nothing is claimed.
@@ -141,12 +157,19 @@ class Turns:
             )
         )
 
-    def cut_off(self) -> list[Turn]:
-        """Turns whose process has gone while they ran, each told to one caller only. Raises StoreError."""
+    def orphans(self) -> list[Turn]:
+        """Turns whose process has gone before it said what became of them, each told to one caller only.
+
+        Returns:
+            Them with their states now: `not_begun`, `cut_off`, or `done` where the end of the run is on record.
+
+        Raises:
+            StoreError: nobody was told.
+        """
 
         def write(cursor: Cursor) -> list[Turn]:
             gone = [
-                replace(turn, state=State.CUT_OFF)
+                replace(turn, state=_left_as(cursor, turn))
                 for turn, holder in _running(cursor)
                 if self._is_gone(holder)
             ]
@@ -169,12 +192,18 @@ class Turns:
             return _turn(rows[0]) if rows else None
 
     def _enter(self, cursor: Cursor, turn: Turn) -> Turn | None:
+        """Make the row of a turn, or take over that of one that never began; None where it is somebody else's."""
+        of_its_kind = (turn.job, *_kind_of(turn.key))
+        oldest_kept = cursor.execute(_OLDEST_KEPT, (*of_its_kind, KEPT_MAX - 1)).fetchone()
+        if oldest_kept is not None and turn.key < oldest_kept[0] and not turn.key.startswith(BY_HAND):
+            return None
         cursor.execute(
-            "INSERT INTO due (job, due_utc, state, claimed_by, claimed_utc, note) VALUES (?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (job, due_utc) DO NOTHING",
-            (turn.job, turn.key, turn.state.value, self._me.to_json(), turn.claimed_utc, turn.note),
+            _ENTER, (turn.job, turn.key, turn.state.value, self._me.to_json(), turn.claimed_utc, turn.note)
         )
-        return turn if cursor.rowcount == 1 else None
+        if cursor.rowcount != 1:
+            return None
+        cursor.execute(_FORGET_OLD, (*of_its_kind, *of_its_kind, KEPT_MAX - 1))
+        return turn
 
     def _still_running(self, cursor: Cursor, job: Job) -> str | None:
         """Who runs a job now, a sentence; None where nobody does."""
@@ -197,11 +226,33 @@ _STILL_RUNNING = """
     SELECT due_utc, claimed_by, claimed_utc FROM due WHERE job = ? AND state = 'running'
     UNION ALL SELECT key, holder, begun_utc FROM run WHERE job = ? AND state = 'running' AND holder IS NOT NULL"""
 """Who works on a job: on its turns, or on runs of it that are gone on with."""
+_ENTER = """
+    INSERT INTO due (job, due_utc, state, claimed_by, claimed_utc, note) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (job, due_utc) DO UPDATE SET state = excluded.state, claimed_by = excluded.claimed_by,
+    claimed_utc = excluded.claimed_utc, note = excluded.note WHERE due.state = 'not_begun'"""
+_OLDEST_KEPT = """
+    SELECT due_utc FROM due WHERE job = ? AND due_utc >= ? AND due_utc < ? ORDER BY due_utc DESC LIMIT 1 OFFSET ?"""
+_FORGET_OLD = f"""
+    DELETE FROM due WHERE job = ? AND due_utc >= ? AND due_utc < ? AND state != 'running'
+    AND due_utc < ({_OLDEST_KEPT})"""  # noqa: S608
+
+
+def _kind_of(key: str) -> tuple[str, str]:
+    """The first key of the kind of a key, and the first one after them all: due times, or turns begun by hand."""
+    return (BY_HAND, BY_HAND + "~") if key.startswith(BY_HAND) else ("", BY_HAND)
 
 
 def _turn(row: Row) -> Turn:
     job, key, state, claimed_utc, run, note = row
     return Turn(job, key, State(state), claimed_utc, run, note)
+
+
+def _left_as(cursor: Cursor, turn: Turn) -> State:
+    """What a turn has come to whose process has gone. Its run is on record before anything is sent."""
+    if turn.run is None:
+        return State.NOT_BEGUN
+    ended = cursor.execute("SELECT state FROM run WHERE run = ?", (turn.run,)).fetchone()
+    return State.DONE if ended == ("done",) else State.CUT_OFF
 
 
 def _running(cursor: Cursor) -> list[tuple[Turn, Holder]]:

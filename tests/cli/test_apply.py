@@ -257,10 +257,11 @@ def test_a_reason(bench: Bench) -> None:
     assert run["reason"] == "CHG-1"
 
 
-def test_an_empty_key(bench: Bench) -> None:
-    """An empty key is an unset variable, not a key."""
-    put_plan(bench)
-    assert apply(bench, "--key", "").code == 2
+def test_a_key_of_the_longest_kind(bench: Bench) -> None:
+    """200 characters are a key, letters of any alphabet."""
+    bench.device(timeout="5s")
+    put_plan(bench, QUIET_STEPS)
+    assert apply(bench, "--key", "é" * 200).code == 0
 
 
 # --- going on ---------------------------------------------------------------------------------------------------------
@@ -280,7 +281,7 @@ def test_nothing_to_resume(bench: Bench) -> None:
 
 
 def test_resume(bench: Bench) -> None:
-    """The rest of the newest unfinished run, as its plan was: the file may have changed; nobody is asked again."""
+    """The rest of the newest unfinished run, as its plan was, whatever has become of the file."""
     first, second = bench.device(timeout="5s"), unreachable(bench)
     put_plan(bench)
     assert apply(bench, "d1", "d2", "--reason", "CHG-1").code == 7
@@ -289,7 +290,7 @@ def test_resume(bench: Bench) -> None:
         "d9", '{profile: demo/controller, url: "tcp://127.0.0.1:9"}'
     )  # the plan means it, the run did not
     second.plug_in()
-    ended = bench.type("resume", "--json")
+    ended = bench.type("resume", "--json", "--yes")
     steps, summary = objects(ended)
     assert [step.get("skipped", False) for step in steps] == [True] * 3 + [False] * 3
     assert (summary["skipped"], summary["changed"], ended.code) == (3, 3, 0)
@@ -309,22 +310,47 @@ def test_resume_has_the_reason(bench: Bench) -> None:
     assert "  reason: CHG-1" in bench.type("doubt", "show", step["op"]).lines
 
 
-def test_resume_asks_where_nobody_agreed(bench: Bench) -> None:
-    """A run whose record has no yes for what it needs wants one: exit 4, and --yes gives it."""
+def test_resume_asks_as_apply_does(bench: Bench) -> None:
+    """Whatever was answered when the run began: without a yes exit 4, before any connection."""
     device = unreachable(bench)
     put_plan(bench)
     apply(bench)
-    store = sqlite3.connect(bench.project.home / FILE_NAME)
-    with store:
-        store.execute("UPDATE run SET options = json_set(options, '$.agreed', 0)")
-    store.close()
     device.plug_in()
-    assert bench.type("resume").code == 4
-    assert device.executed == []
+    for words_typed in (["resume"], ["resume", "--no-input"]):
+        ended = bench.type(*words_typed)
+        assert (ended.code, device.connections) == (4, 0)
+        assert ended.err.endswith("give --yes\nNothing was sent.\n")
     assert bench.type("resume", "--yes").code == 0
+    assert device.executed == DONE
 
 
-@pytest.mark.parametrize("how", [["resume"], ["resume", "RUN"], ["apply", "p.yaml", "--yes", "--key", "k"]])
+def test_resume_of_a_reset_of_several(bench: Bench) -> None:
+    """What wants the plan's name wants it again."""
+    first, second = bench.device(timeout="5s"), unreachable(bench)
+    put_plan(bench, "steps:\n  - send: RESET counter\n")
+    assert apply(bench, "--confirm", "night").code == 7
+    second.plug_in()
+    assert bench.type("resume", "--yes").code == 4
+    assert bench.type("resume", "--confirm", "night").code == 0
+    assert (first.executed, second.executed) == (["RESET counter"], ["RESET counter"])
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 4)])
+def test_resume_asks_on_a_terminal(start_rig: StartRig, typed: str, code: int) -> None:
+    """On a terminal it is the question of `apply`."""
+    rig = start_rig("cmd 1: refuse", timeout="10s")
+    (rig.folder / "p.yaml").write_text("plan: night\ntargets: [d1]\nsteps:\n  - send: BEEP\n")
+    assert rig.run("apply", "p.yaml", "--yes").code == Exit.REFUSED
+    sender, terminal = rig.on_terminal("resume", answer=typed)
+    ended = sender.end()
+    os.close(terminal)
+    assert ended.err.count("What cannot be taken back: BEEP (trigger). Carry it out? [y/N]") == 1
+    assert ended.code == code
+
+
+@pytest.mark.parametrize(
+    "how", [["resume"], ["resume", "RUN", "--yes"], ["apply", "p.yaml", "--yes", "--key", "k"]]
+)
 def test_another_process_has_the_run(bench: Bench, how: list[str]) -> None:
     """A run that a living process works on is left to it: exit 8 and who it is, or another run is looked for."""
     unreachable(bench)
@@ -368,7 +394,7 @@ def test_interrupted_once(start_rig: StartRig) -> None:
     assert [step["outcome"] for step in steps] == ["applied", "applied", *["not_sent"] * 4]
     assert (last["summary"]["no_turn"], ended.code) == (4, 130)
     assert "No turn: 4 steps, of which nothing was sent: interrupted before its turn." in ended.err
-    assert rig.run("resume", "--json").code == 7
+    assert rig.run("resume", "--yes", "--json").code == 7
     assert rig.device.executed == {"SET interval 30": 1, "ADJUST offset +5": 1, "BEEP": 1}
 
 
@@ -388,7 +414,7 @@ def test_interrupted_twice(start_rig: StartRig) -> None:
     assert (steps[1]["attempts"], steps[2]["op"], ended.code) == (1, None, 130)
     assert f"ackonce doubt check {steps[1]['op']}" in ended.err
     assert last["summary"]["in_doubt"] == 1
-    assert rig.run("resume", "--json").code == 7
+    assert rig.run("resume", "--yes", "--json").code == 7
     assert rig.device.executed == {"SET interval 30": 1, "ADJUST offset +5": 1, "BEEP": 1}
 
 

@@ -121,6 +121,40 @@ def test_a_window_that_never_fits(bench: Bench) -> None:
     )
 
 
+def test_two_jobs_of_one_plan(bench: Bench) -> None:
+    """Whoever adds a second one is told with which it shares a time, and when first; other plans and times are fine."""
+    bench.device()
+    put_plan(bench, QUIET_STEPS)
+    bench.project.put("copy.yaml", f"plan: night\ntargets: [d1]\n{QUIET_STEPS}")
+    bench.project.put("other.yaml", f"plan: other\ntargets: [d1]\n{QUIET_STEPS}")
+    assert "Warning" not in add(bench, name="m").err
+    assert "Warning" not in add(bench, "--replace", name="m").err
+    cron = ("--cron", "30 * * * *", "--tz", "UTC")
+    ended = bench.type("job", "add", "m2", *cron, "copy.yaml", "--json")
+    assert ended.code == Exit.OK
+    [said] = ended.err.splitlines()
+    assert said.startswith(
+        "Warning: job m is a job of the plan night too. At a time at which both are due, first "
+    )
+    assert ":30 UTC, the plan is carried out once." in said
+    for plan, minute in (("other.yaml", "30"), ("p.yaml", "31")):
+        alone = bench.type(
+            "job", "add", "m3", "--cron", f"{minute} * * * *", "--tz", "UTC", plan, "--replace"
+        )
+        assert (alone.code, "Warning" in alone.err) == (Exit.OK, False)
+
+
+def test_a_second_job_of_a_plan_that_has_gone(bench: Bench) -> None:
+    """A job whose plan cannot be read any more is in nobody's way."""
+    bench.device()
+    put_plan(bench, QUIET_STEPS)
+    bench.project.put("q.yaml", f"plan: night\ntargets: [d1]\n{QUIET_STEPS}")
+    assert add(bench, name="m").code == Exit.OK
+    (bench.project.folder / "p.yaml").unlink()
+    ended = bench.type("job", "add", "m2", *CRON, "q.yaml")
+    assert (ended.code, "Warning" in ended.err) == (Exit.OK, False)
+
+
 # --- consent ----------------------------------------------------------------------------------------------------------
 
 

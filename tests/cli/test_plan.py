@@ -9,6 +9,7 @@ from tests.cli.bench import Bench
 from tests.cli.plan_project import (
     BOOTS_AFTER,
     QUIET_STEPS,
+    STEPS,
     apply,
     objects,
     put_plan,
@@ -153,6 +154,72 @@ def test_everything_that_is_wrong_at_once(bench: Bench, verb: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "plan", ["plan: [\n", "plan: a b\n", "plan: p\ntargets: [d1]\nsteps:\n  - {send: BEEP, id: ''}\n"]
+)
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_plan_and_inventory_at_once(bench: Bench, verb: str, plan: str) -> None:
+    """What is wrong with the plan and what is wrong with the inventory is told in one go."""
+    bench.project.put("inventory.yaml", "devices:\n  d1: {url: 7}\n")
+    bench.project.put("p.yaml", plan)
+    ended = bench.type(verb, "p.yaml", "--yes")
+    assert ended.code == 3
+    assert ended.err.index("p.yaml:") < ended.err.index("inventory.yaml:2:")
+
+
+def test_everything_wrong_with_a_plan(bench: Bench) -> None:
+    """What the file alone shows and what devices cannot do is told together, in the order of the lines."""
+    bench.device()
+    steps = """\
+steps:
+  - {send: BEEEP, id: a}
+  - {sned: BEEP}
+  - {send: SET interval 0, id: a}
+"""
+    put_plan(bench, steps, more="window: {from: '25:00', to: '04:00'}\n", targets="['d*', nobody]")
+    ended = bench.type("apply", "p.yaml", "--yes")
+    assert ended.code == 3
+    assert [
+        line.split(" ")[0] for line in still(bench, ended.err.removeprefix("ackonce: ")).splitlines()
+    ] == [
+        *(f"DIR/p.yaml:{place}:" for place in ("2:17", "3:16", "5:12", "6:5", "6:6", "7:12", "7:32")),
+        "Nothing",
+    ]
+
+
+def test_targets_that_are_none_of_the_plan(bench: Bench) -> None:
+    """A target that the plan does not mean is named and nothing is done, whatever else is typed."""
+    device = bench.device()
+    bench.device()
+    put_plan(bench, targets="[d1]")
+    for verb in ("plan", "apply"):
+        ended = bench.type(verb, "p.yaml", "d1", "d2", "d9", "--yes")
+        assert (ended.code, device.connections) == (2, 0)
+        assert "d2 is none of the devices of the plan night\nunknown device 'd9'" in ended.err
+
+
+def test_an_edited_step_under_a_used_key(bench: Bench) -> None:
+    """With --key other words under a used id are refused as `apply` does: exit 3, and no device is asked."""
+    device = bench.device(timeout="5s")
+    put_plan(bench)
+    apply(bench, "--key", "k")
+    connections = device.connections
+    put_plan(bench, STEPS.replace("+5", "+6"))
+    ended = bench.type("plan", "p.yaml", "--key", "k")
+    assert (ended.code, ended.out, device.connections) == (3, "", connections)
+    assert "step 'summer' is now 'ADJUST offset +6', but in run " in ended.err
+    assert bench.type("plan", "p.yaml", "--key", "k2").code == 0
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\nb", "\x1b[2J", "k" * 201])
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_what_cannot_be_a_key(bench: Bench, verb: str, key: str) -> None:
+    """A key is one line of 200 characters at most; anything else is a usage error before any connection."""
+    device = bench.device()
+    put_plan(bench)
+    assert (bench.type(verb, "p.yaml", "--yes", "--key", key).code, device.connections) == (2, 0)
+
+
+@pytest.mark.parametrize(
     ("name", "text", "place"),
     [
         ("inventory.yaml", "devices:\n  d1: {url: 7}\n", "inventory.yaml:2:"),
@@ -251,10 +318,10 @@ def test_resume_of_a_saved_plan_still_looks(bench: Bench) -> None:
     put_plan(bench)
     bench.type("plan", "p.yaml", "--out", "night.plan")
     live.unplug()
-    assert bench.type("apply", "night.plan", "--yes").code == 6  # nobody can tell whether it has moved
+    assert bench.type("apply", "night.plan", "--yes").code == 7  # nobody can tell whether it has moved
     live.plug_in()
     bench.send("d1", "SET", "offset", "40")
-    steps, _ = objects(bench.type("resume", "--json"))
+    steps, _ = objects(bench.type("resume", "--yes", "--json"))
     assert {word for _, _, word in words(steps)} == {"not_sent"}
     assert live.executed == ["SET offset 40"]
     (bench.project.folder / "night.plan").unlink()

@@ -60,8 +60,8 @@ def test_markdown(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         (["--out", "r.htm"], "<!DOCTYPE html>"),
         (["--out", "r.CSV"], "run,plan,key,"),
         (["--out", "r.md"], "# Run "),
-        (["--out", "r.txt"], "# Run "),
         (["--out", "r.txt", "--format", "csv"], "run,plan,key,"),
+        (["--out", "r.HTM", "--format", "html"], "<!DOCTYPE html>"),
     ],
 )
 def test_into_a_file(bench: Bench, typed: list[str], begins: str) -> None:
@@ -74,6 +74,49 @@ def test_into_a_file(bench: Bench, typed: list[str], begins: str) -> None:
     assert written.read_bytes().decode().startswith(begins)
     assert (ended.code, ended.out, ended.err) == (0, "", f"Written: {written}\n")
     assert [path.name for path in bench.project.folder.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (["--out", "r.pdf"], "the ending of 'r.pdf' is none of .md, .csv, .html, .htm"),
+        (["--out", "r"], "the ending of 'r' is none of"),
+        (["--out", "r.html", "--format", "csv"], "--format csv and the ending of 'r.html' do not agree"),
+    ],
+)
+def test_an_ending_that_does_not_tell(bench: Bench, typed: list[str], says: str) -> None:
+    """A format that nobody can tell, or that is told twice, is a usage error, and nothing is written."""
+    ended = bench.type("report", "X", *typed)
+    assert ended.code == 2
+    assert says in ended.err
+    assert not (bench.project.folder / typed[1]).exists()
+
+
+@pytest.mark.parametrize("there", ["inventory.yaml", "p.yaml", "r.md", "folder.md", "nowhere.md"])
+def test_nothing_is_ever_replaced(bench: Bench, there: str) -> None:
+    """Whatever stands under the name, an older report or a link too, stays as it is: exit 3, as of `plan --out`."""
+    bench.device(timeout="5s")
+    put_plan(bench)
+    _, summary = objects(apply(bench, "--json"))
+    folder = bench.project.folder
+    (folder / "folder.md").mkdir()
+    (folder / "nowhere.md").symlink_to("elsewhere")
+    bench.project.put("r.md", "mine")
+    before = {path.name: path.is_file() and path.read_bytes() for path in folder.iterdir()}
+    ended = bench.type("report", summary["run"], "--out", there, "--format", "md")
+    assert ended.code == 3
+    assert f"{there}: this is there already. Choose another --out" in ended.err
+    assert {path.name: path.is_file() and path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_json(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--json has the objects of `runs RUN` and no document; with --out that is in the file."""
+    run = run_with_trouble(bench, monkeypatch)
+    objects_told = bench.type("runs", run, "--json").records
+    assert bench.type("report", run, "--json").records == objects_told
+    ended = bench.type("report", run, "--json", "--out", "r.html")
+    assert (ended.code, ended.records) == (0, objects_told)
+    assert (bench.project.folder / "r.html").read_text().startswith("<!DOCTYPE html>")
 
 
 def test_a_file_that_cannot_be_written(bench: Bench) -> None:

@@ -90,3 +90,29 @@ def test_a_run_under_way(bench: Bench) -> None:
         [row] = bench.type("runs").lines
         assert row.split("\t")[4:6] == ["-", state]
     store.close()
+
+
+def test_a_renamed_device(bench: Bench) -> None:
+    """Under its new name it is told what was done before, once and everywhere; the old name is no part of it."""
+    device = bench.device(timeout="5s")
+    put_plan(bench)
+    steps, summary = objects(apply(bench, "--key", "k", "--json"))
+    bench.extra["d9"] = bench.extra.pop("d1")
+    bench.enter("d9", bench.extra["d9"])
+    again, _ = objects(apply(bench, "--key", "k", "--json"))
+    assert [(step["device"], step["op"], step["skipped"]) for step in again] == [
+        ("d9", step["op"], True) for step in steps
+    ]
+    run = summary["run"]
+    assert still(bench, bench.type("runs").out) == "ID1\tnight\tk\tWHEN\tT s\tdone\t3 applied\n"
+    rows = [line.split("\t") for line in bench.type("runs", run).lines]
+    assert [(row[0], row[2]) for row in rows] == [("d9", "applied")] * 3
+    assert all(row[-1].endswith("(done before, when the device was called d1)") for row in rows)
+    records = bench.type("runs", run, "--json").records
+    assert [(each["device"], each["op"], each.get("skipped")) for each in records] == [
+        ("d9", step["op"], True) for step in steps
+    ]
+    told = bench.type("report", run).out
+    assert told.count("done before, when the device was called d1") == 3
+    assert "**3 applied**" in told
+    assert len(device.executed) == 3

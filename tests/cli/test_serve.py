@@ -4,10 +4,12 @@ import json
 import signal
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from agent.cli.exit_codes import Exit
+from agent.processes import this_process
 from agent.store.sqlite import FILE_NAME
 from tests.cli.bench import Bench
 from tests.cli.plan_project import BOOTS_AFTER, QUIET_STEPS, STEPS, put_plan
@@ -58,7 +60,39 @@ def test_quiet(bench: Bench) -> None:
     bench.device(timeout="5s")
     late_job(bench)
     ended = bench.type("serve", "--once", "--quiet")
-    assert [line.partition(": ")[2].split(",")[0] for line in ended.err.splitlines()] == ["missed"]
+    assert [line.partition(": ")[2].split()[0] for line in ended.err.splitlines()] == ["missed"]
+
+
+def test_a_turn_that_never_began(bench: Bench) -> None:
+    """It is told, then made up for; what counts for the exit code is the last word on it."""
+    live = bench.device(timeout="5s")
+    late_job(bench)
+    with sqlite3.connect(bench.project.home / FILE_NAME) as store:
+        gone = replace(this_process("other"), pid=2**22 + 7)
+        store.execute(
+            "INSERT INTO due (job, due_utc, state, claimed_by, claimed_utc) VALUES ('yearly', "
+            "strftime('%Y', 'now') || '-01-01T00:00+00:00', 'running', ?, '2099-01-01T00:00:00.000Z')",
+            (gone.to_json(),),
+        )
+    ended = bench.type("serve", "--once", "--json")
+    assert [event["event"] for event in ended.records] == ["not_begun", "missed", "started", "done"]
+    assert ended.code == Exit.OK
+    assert ": not_begun, its process ended before it began\n" in ended.err
+    assert live.do(lambda: live.device.ledger.count("SET interval 30")) == 1
+
+
+def test_two_jobs_of_a_plan(bench: Bench) -> None:
+    """The line of the second one says which job has done it, and in which run."""
+    bench.device(timeout="5s")
+    late_job(bench)
+    assert bench.type("job", "add", "again", *ONCE_A_YEAR, "p.yaml").code == Exit.OK
+    with sqlite3.connect(bench.project.home / FILE_NAME) as store:
+        store.execute(LONG_AGO)
+    ended = bench.type("serve", "--once", "--json")
+    [first, second] = [event for event in ended.records if event["event"] == "done"]
+    by = f"done already by job {first['job']} (run {first['run']})"
+    assert (second["message"], second["summary"]["skipped"]) == (by, 1)
+    assert f"{second['job']} {second['key']}: {by}\n" in ended.err
 
 
 def test_a_doubt(bench: Bench) -> None:
@@ -126,7 +160,7 @@ def test_ended_while_a_step_is_in_flight(start_rig: Callable[..., ProcessRig]) -
     last = json.loads(ended.lines[-1])
     assert (last["event"], last["summary"]["changed"], last["summary"]["no_turn"]) == ("unfinished", 1, 1)
     assert rig.device.executed == {"BEEP": 1}
-    assert rig.run("resume").code == Exit.OK
+    assert rig.run("resume", "--yes").code == Exit.OK
     assert rig.device.executed == {"BEEP": 1, "SET interval 30": 1}
 
 

@@ -53,6 +53,22 @@ def test_wrong_words(bench: Bench, words: list[str], says: str) -> None:
     assert device.executed == []
 
 
+def test_everything_wrong_is_told_at_once(bench: Bench) -> None:
+    """Each word that cannot be set is told, once for all devices, and the target too."""
+    bench.device()
+    bench.device()
+    said = bench.type("set", "d*", "offset=abc", "intervall=3", "label", "--now").err.splitlines()
+    assert said == [
+        "ackonce: 'label' is not SETTING=VALUE. As in: ackonce set pump-7 interval=30",
+        "no such option: --now. Try: ackonce set --help",
+        "SET offset: value is not a whole number: 'abc'. Type: SET offset <value: int, -100 to 100 0.1 K>",
+        "demo/controller has no setting 'intervall'. Did you mean 'interval'?",
+        "Nothing was sent.",
+    ]
+    ended = bench.type("set", "d9", "interval")
+    assert (ended.code, len(ended.err.splitlines())) == (2, 3)
+
+
 def test_send_if_needed(bench: Bench) -> None:
     """`send --if-needed` writes once; for what counts every time it is a usage error."""
     device = bench.device()

@@ -9,8 +9,8 @@ import pytest
 from agent.clock import Clock
 from agent.operation import Cause, Outcome
 from agent.plans.apply import apply
-from agent.plans.course import KINDS, Missed, StepReport, summary
-from agent.plans.waves import Abort, Amount
+from agent.plans.course import KINDS, Missed, Note, StepReport, summary
+from agent.plans.waves import REST, Abort, Amount
 from agent.plans.window import Window
 from tests.agent.desk import START, Desk
 from tests.plans.desk import Heard, Site, at_a_site, carry, lay_out, outcomes, plan, step
@@ -201,14 +201,12 @@ def test_a_device_that_has_moved_since_the_plan_was_saved_is_left_alone(tmp_path
         device = site.lsq("d1")
         site.lsq("d2")
         await carry(desk.service, lay_out(site, plan(NIGHT[:1]), only=["d1"]))
-        moved = {"d1": "offset was 10 when planned, is 11 now"}
-        reports = await carry(desk.service, lay_out(site, plan(NIGHT)), stale=moved)
+        moved = {"d1": Note(Missed.STALE, "offset was 10 when planned, is 11 now")}
+        reports = await carry(desk.service, lay_out(site, plan(NIGHT)), left_alone=moved)
         done, *stale = (reports["d1", each] for each in NIGHT)
         assert done.skipped
         for each in stale:
-            assert (each.result, missed(each)) == (None, Missed.STALE)
-            assert each.note is not None
-            assert each.note.text == moved["d1"]
+            assert (each.result, each.note) == (None, moved["d1"])
         assert len(device.ledger) == 1
         assert summary(reports.values()) == {
             **dict.fromkeys(KINDS, 0),
@@ -216,5 +214,31 @@ def test_a_device_that_has_moved_since_the_plan_was_saved_is_left_alone(tmp_path
             "stale": 2,
             "changed": 3,
         }
+
+    at_a_site(tmp_path, play)
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_a_device_that_cannot_be_read_again_is_not_sent_to(tmp_path: Path, *, done: bool) -> None:
+    """Its steps are not sent with the cause, and it counts as failed where any of them was due."""
+
+    async def play(desk: Desk, site: Site) -> None:
+        device = site.lsq("d1")
+        site.lsq("d2")
+        if done:
+            await carry(desk.service, lay_out(site, plan(NIGHT), only=["d1"]))
+        before = len(device.ledger)
+        unread = {"d1": Note(Missed.AFTER_FAILURE, "not tried: no answer", cause=Cause.UNREACHABLE)}
+        limits = {"waves": (Amount(1), REST), "abort_after": Abort(Amount(1), None)}
+        reports = await carry(desk.service, lay_out(site, plan(NIGHT, **limits)), left_alone=unread)
+        counts = summary(reports.values())
+        assert (counts["skipped"], counts["not_sent"], counts["no_turn"]) == (
+            (3, 0, 0) if done else (0, 3, 3)
+        )
+        assert len(device.ledger) == before
+        if not done:
+            result = reports["d1", NIGHT[0]].result
+            assert result is not None
+            assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.UNREACHABLE)
 
     at_a_site(tmp_path, play)

@@ -236,23 +236,23 @@ def test_overlap(quick_home: Path) -> None:
         assert turn.state is State.OVERLAP
         assert turn.note is not None
         assert f"its run of {DUE} is still running (agent desk, process" in turn.note
-        assert turns.cut_off() == []
+        assert turns.orphans() == []
         assert turns.claim(replace(JOB, name="other"), DUE) is None
 
     in_a_store(quick_home, play)
 
 
 def test_no_overlap_with_the_dead(quick_home: Path) -> None:
-    """A run whose process has gone does not hold the next one up, and is told once as cut off."""
+    """A run whose process has gone does not hold the next one up, and is told once."""
 
     def play(shift: Shift) -> None:
         turns = claim_of(shift, by=lambda me: replace(me, pid=2**22 + 7))
         turn = turns.claim(JOB, nominal(ADDED + 2 * HOUR))
         assert turn is not None
         assert turn.state is State.RUNNING
-        [lost] = turns.cut_off()
-        assert (lost.key, lost.state) == (DUE, State.CUT_OFF)
-        assert turns.cut_off() == []
+        [lost] = turns.orphans()
+        assert (lost.key, lost.state) == (DUE, State.NOT_BEGUN)
+        assert turns.orphans() == []
 
     in_a_store(quick_home, play)
 
@@ -306,7 +306,7 @@ def test_damaged_turns(quick_home: Path) -> None:
         assert Turns(service).claim(JOB, DUE) is not None
         change(service, "UPDATE due SET claimed_by = ?", json.dumps({"pid": 1}))
         for fails in (
-            lambda: Turns(service).cut_off(),
+            lambda: Turns(service).orphans(),
             lambda: Turns(service).claim(JOB, nominal(ADDED + 2 * HOUR)),
         ):
             with pytest.raises(StoreError, match="damaged"):

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.plans.layout import Layout, step_key
+from agent.plans.layout import Layout, lay_out, step_key
+from agent.plans.plan_file import draft_plan
 from agent.settings import Settings
 from devices.problems import FileProblems, UsageProblem
 from tests.plans.plan_files import INVENTORY, METER, laid_out, plan_of, project
@@ -58,7 +59,10 @@ def test_a_step_for_some_of_the_devices(settings: Settings) -> None:
 def test_devices_typed_on_the_command_line(settings: Settings) -> None:
     """Only the plan's devices that are named get work; a step that is for none of those is no error."""
     plan = plan_of("[{send: BEEP, devices: [m1]}, {send: SAVE}]")
-    assert ids(laid_out(settings, plan, only=("m2", "pump"))) == {"m2": ["SAVE"]}
+    assert ids(laid_out(settings, plan, only=("m2",))) == {"m2": ["SAVE"]}
+    assert list(ids(laid_out(settings, plan, only=("*", "tag:old")))) == ["m1", "m2", "m3"]
+    with pytest.raises(UsageProblem, match=r"^pump is none of the devices of the plan p$"):
+        laid_out(settings, plan, only=("m2", "pump"))
     with pytest.raises(UsageProblem, match="pump is none of the devices of the plan p"):
         laid_out(settings, plan, only=("pump",))
     with pytest.raises(UsageProblem, match="no step of the plan p is for m2"):
@@ -157,6 +161,51 @@ def test_everything_wrong_is_told_at_once(settings: Settings) -> None:
         "4:16: unknown command 'BEEEP' (m1, test/meter). Did you mean 'BEEP'?",
         f"4:31: no device matches 'x*'. {settings.inventory} lists all devices",
     ]  # fmt: skip
+
+
+def test_what_the_file_alone_shows_is_told_with_it(settings: Settings) -> None:
+    """Steps that are wrong by themselves hide nothing of the others, nor does a wrong section or a wrong id."""
+    text = """\
+plan: p
+targets: [m1, m9]
+waves: [0]
+steps:
+  - {send: BEEEP, id: a}
+  - {sned: BEEP}
+  - {set: {interval: 0}, id: a}
+  - {send: BEEP, devices: [x]}
+"""
+    draft = draft_plan(text, "p.yaml")
+    with pytest.raises(FileProblems) as caught:
+        lay_out(settings, draft.plan, run="R", key="k", reason=None, found=draft.problems)
+    places = [f"{each.line}:{each.column}" for each in caught.value.problems]
+    assert places == ["2:15", "3:9", "5:12", "6:5", "6:6", "7:12", "7:30", "8:12"]
+
+
+def test_targets_are_looked_at_where_no_step_is_right(settings: Settings) -> None:
+    """A plan whose steps are all wrong still has its targets."""
+    draft = draft_plan("plan: p\ntargets: [m9]\nsteps: [{sned: BEEP}]\n", "p.yaml")
+    with pytest.raises(FileProblems, match=r"2:11: unknown device 'm9'[\s\S]*3:10: unknown key 'sned'"):
+        lay_out(settings, draft.plan, run="R", key="k", reason=None, found=draft.problems)
+
+
+def test_profiles_and_twins_hide_nothing(tmp_path: Path) -> None:
+    """Each profile that is wrong is told, two names of one device too, and what is wrong for the others."""
+    more = """\
+  b1: {profile: test/bad, url: "tcp://b1:1"}
+  b2: {profile: test/none, url: "tcp://b2:1"}
+  twin: {profile: test/meter, url: "tcp://m1:1"}
+"""
+    settings = project(tmp_path, INVENTORY + more)
+    bad = tmp_path / "profiles" / "test" / "bad.yaml"
+    bad.write_text("profile: test/bad\ndialect: morse\n", encoding="utf-8")
+    with pytest.raises(FileProblems) as caught:
+        laid_out(settings, plan_of("[{send: BEEEP}]", targets="[m1, b1, b2, twin]"))
+    said = str(caught.value).splitlines()
+    assert "2:11: m1 and twin are one device" in said[0]
+    assert "4:16: unknown command 'BEEEP' (m1, test/meter)" in said[1]
+    assert sum(f"{bad}:2:" in line for line in said) == 1
+    assert sum("test/none" in line for line in said) == 1
 
 
 def test_devices_that_cannot_be_worked_with(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from agent.links.link import Link, Unreachable
-from agent.operation import Outcome
+from agent.links.link import Link, PortHeld, Unreachable
+from agent.operation import Cause, Outcome
 from agent.plans.layout import Layout
 from agent.plans.look import DeviceReading, Row, device_rows, look, read_devices
 from agent.processes import Holder
+from agent.registry import WrongDevice
 from agent.service import Service
 from agent.settings import Settings
 from agent.station import ReadAnswer
@@ -363,6 +364,29 @@ def test_how_many_are_read_at_once(tmp_path: Path) -> None:
         assert set(await read_devices(field.service, layout, parallel=3, but={"d01", "d12"})) == {
             work.chosen.device.name for work in layout.work
         } - {"d01", "d12"}
+
+    in_the_field(tmp_path, play)
+
+
+@pytest.mark.parametrize(
+    ("problem", "cause"),
+    [
+        (WrongDevice("another one answers"), Cause.WRONG_DEVICE),
+        (PortHeld("the port is open elsewhere", ours=True), Cause.HELD),
+        (Unreachable("silence"), Cause.UNREACHABLE),
+    ],
+)
+def test_why_a_device_could_not_be_asked(tmp_path: Path, problem: Exception, cause: Cause) -> None:
+    """The kind of reason goes with the sentence, so that a saved plan tells both."""
+
+    async def play(field: Field) -> None:
+        async def answer(_: Target) -> list[ReadAnswer]:
+            raise problem
+
+        field.service.answer = answer
+        layout = field.laid_out("[{set: {interval: 30}}]", "[plain]")
+        readings = await read_devices(field.service, layout, parallel=1)
+        assert readings == {"plain": DeviceReading(unreached=str(problem), cause=cause)}
 
     in_the_field(tmp_path, play)
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
@@ -284,3 +285,20 @@ def test_html_is_readable_in_the_dark_and_on_paper() -> None:
     page = as_html(run(PLAIN))
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
+
+
+def test_a_device_that_could_not_be_read_again() -> None:
+    """A device that a saved plan did not reach is told as not reached, though no operation was begun."""
+    note = Note(Missed.AFTER_FAILURE, "not tried: no answer", cause=Cause.UNREACHABLE)
+    unread = StepTold("meter-3", "BEEP", "BEEP", None, note)
+    assert run(PLAIN, NO_TURN, unread).not_reached == {"meter-3": "not tried: no answer"}
+
+
+def test_what_was_done_under_another_name() -> None:
+    """It is told as done, with the name of then, and nobody needs to look at it."""
+    text = "done before, when the device was called pump-6"
+    renamed = replace(PLAIN, device="pump-9", note=Note(Missed.OTHER_NAME, text, OP))
+    told = as_markdown(run(renamed))
+    assert "**1 applied**" in told
+    assert f"| pump-9 | ADJUST offset +5 | applied | ack | 10 | 15 | 1 | 0.50 s | {text} |" in told
+    assert "did not go plainly" not in told

@@ -225,7 +225,7 @@ def test_a_crash_between_the_last_word_and_the_end_of_the_run_loses_nothing(
         desk.restart()
         [found] = Runs(desk.service).find(RUN)
         assert found.state is (RunState.DONE if after else RunState.UNFINISHED)
-        assert all(entry.done for entry in Runs(desk.service).operations(RUN))
+        assert all(entry is not None and entry.done for _, entry in Runs(desk.service).told(RUN))
         again = await run_plan(desk.service, layout)
         assert all(report.skipped for report in again)
         assert Runs(desk.service).find(RUN)[0].state is RunState.DONE
@@ -333,7 +333,7 @@ def test_a_note_is_kept_of_what_had_no_turn(tmp_path: Path) -> None:
         runs = Runs(desk.service)
         await run_plan(desk.service, layout)
         beep, later = runs.steps(RUN)
-        [entry] = runs.operations(RUN)
+        [entry] = desk.service.journal.of_run(RUN)
         assert beep.note is None
         assert later.note is not None
         assert (later.note.why, later.note.op) == (Missed.HELD, entry.operation.op)
@@ -360,7 +360,7 @@ def test_nothing_is_noted_of_a_run_that_is_under_way(tmp_path: Path) -> None:
 
 
 def test_the_newest_operation_speaks_for_a_step(tmp_path: Path) -> None:
-    """A step that was refused and then applied is applied; the order is that of the operations that speak."""
+    """A step that was refused and then applied is applied."""
 
     async def play(desk: Desk, site: Site) -> None:
         site.text("d1", "cmd 1: refuse")
@@ -368,8 +368,9 @@ def test_the_newest_operation_speaks_for_a_step(tmp_path: Path) -> None:
         await run_plan(desk.service, layout)
         await desk.service.clock.sleep(60)
         await run_plan(desk.service, lay_out(site, layout.plan))
-        beep, rotate = Runs(desk.service).operations(RUN)
-        assert (beep.operation.step, rotate.operation.step) == ("BEEP", "ROTATE log")
+        [(step_of_it, rotate), _] = Runs(desk.service).told(RUN)
+        assert step_of_it.step == "ROTATE log"
+        assert rotate is not None
         assert rotate.result is not None
         assert rotate.result.outcome is Outcome.APPLIED
         assert len(desk.service.journal.of_run(RUN)) == 3

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from agent.operation import Cause
+from agent.plans.course import Missed, Note
 from agent.plans.layout import Layout
 from agent.plans.look import DeviceReading, Row, device_rows
 from agent.plans.saved_plan import SavedPlan, load_saved, moved, refuse_other_work, save
@@ -15,6 +17,7 @@ from devices.problems import FileProblems
 from tests.plans.plan_files import METER, laid_out, plan_of, project
 
 STEPS = "[{set: {interval: 30}}, {send: SET label 'été', devices: [m1]}, {send: BEEP}]"
+UNKNOWN = "not tried: nobody can tell whether it is as planned"
 UTC = "2026-11-29T22:00:00.000Z"
 READ = {
     "m1": DeviceReading({"interval": "10", "label": None}, {"label": "label could not be read: no answer"}),
@@ -210,22 +213,39 @@ def test_a_device_more_is_other_work(tmp_path: Path, settings: Settings) -> None
 
 
 @pytest.mark.parametrize(
-    ("now", "sentence"),
+    ("now", "sentence", "cause"),
     [
-        (DeviceReading({"interval": "10", "label": "x"}), None),
-        (DeviceReading({"interval": "11"}), "interval was 10 when this was planned and is 11 now"),
+        (DeviceReading({"interval": "10", "label": "x"}), None, None),
+        (DeviceReading({"interval": "11"}), "interval was 10 when this was planned and is 11 now", None),
         (
             DeviceReading({"interval": None}, {"interval": "interval could not be read: no answer"}),
-            "nobody can tell whether it is as planned: interval could not be read: no answer",
+            f"{UNKNOWN}: interval could not be read: no answer",
+            Cause.UNREACHABLE,
         ),
-        (DeviceReading({}), "nobody can tell whether it is as planned: interval was not read"),
-        (DeviceReading(unreached="refused"), "nobody can tell whether it is as planned: refused"),
+        (DeviceReading({}), f"{UNKNOWN}: interval was not read", Cause.UNREACHABLE),
+        (DeviceReading(unreached="refused"), f"{UNKNOWN}: refused", Cause.UNREACHABLE),
+        (DeviceReading(unreached="n", cause=Cause.WRONG_DEVICE), f"{UNKNOWN}: n", Cause.WRONG_DEVICE),
     ],
 )
-def test_what_has_moved(tmp_path: Path, settings: Settings, now: DeviceReading, sentence: str | None) -> None:
-    """A device whose known values differ has moved, and so has one that cannot be asked; what is not read is let be."""
+def test_what_has_moved(
+    tmp_path: Path, settings: Settings, now: DeviceReading, sentence: str | None, cause: Cause | None
+) -> None:
+    """A device whose known values differ is stale; one that cannot be read is not, and nothing is sent to it either."""
     saved = kept(tmp_path / "saved.json", settings)
-    assert moved(saved, {"m1": now}) == ({} if sentence is None else {"m1": sentence})
+    why = Missed.STALE if cause is None else Missed.AFTER_FAILURE
+    told = {} if sentence is None else {"m1": Note(why, sentence, cause=cause)}
+    assert moved(saved, {"m1": now}) == told
+
+
+def test_one_value_that_differs_is_enough(tmp_path: Path, settings: Settings) -> None:
+    """A device of which one value has moved and another cannot be read is stale."""
+    steps = "[{set: {interval: 30}}, {send: SET label x}]"
+    layout = laid_out(settings, plan_of(steps, targets="[m1]"))
+    rows = list(device_rows(layout.work[0], DeviceReading({"interval": "10", "label": "a"}), {}, None))
+    save(tmp_path / "saved.json", layout, rows, UTC)
+    saved = load_saved(tmp_path / "saved.json")
+    assert saved is not None
+    assert moved(saved, {"m1": DeviceReading({"interval": None, "label": "b"})})["m1"].why is Missed.STALE
 
 
 def test_one_that_could_not_be_read_back_is_not_written(

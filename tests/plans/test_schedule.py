@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from cronsim import CronSim
 
-from agent.plans.schedule import check, due_between, latest_due, next_due
+from agent.plans.schedule import check, due_between, first_common, latest_due, next_due
 from devices.problems import UsageProblem
 
 LISBON, NEW_YORK, LORD_HOWE = "Europe/Lisbon", "America/New_York", "Australia/Lord_Howe"
@@ -223,3 +223,42 @@ def test_a_zone_mistyped() -> None:
     """A zone that is nearly right is named."""
     with pytest.raises(UsageProblem, match="Did you mean 'Europe/Lisbon'"):
         check("* * * * *", "Europe/Lisboa")
+
+
+COMMON_FROM = datetime(2026, 11, 29, 22, 0, 20, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        (("* * * * *", "UTC"), ("* * * * *", "UTC"), "2026-11-29 22:01"),
+        (("* * * * *", "UTC"), ("0 0 1 1 *", "UTC"), "2027-01-01 00:00"),
+        (("30 2 * * *", "Europe/Berlin"), ("30 1 * * *", "UTC"), "2026-11-30 01:30"),
+        (("0 2 * * 1", "UTC"), ("0 2 1 * *", "UTC"), "2027-02-01 02:00"),
+        (("1-59/2 * * * *", "UTC"), ("*/2 * * * *", "UTC"), None),
+        (("0 2 * * *", "UTC"), ("0 3 * * *", "UTC"), None),
+    ],
+)
+def test_the_first_common_time(one: tuple[str, str], other: tuple[str, str], expected: str | None) -> None:
+    """Two schedules meet where both are due at the same moment, whichever is asked first; or not at all."""
+    for pair in ((one, other), (other, one)):
+        met = first_common(*pair, COMMON_FROM)
+        assert (met.strftime("%Y-%m-%d %H:%M") if met is not None else None) == expected
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_common_times_of_any_two(seed: int) -> None:
+    """It is the first of the times that are in both lists of due times."""
+    rng = random.Random(seed)
+
+    def schedule() -> tuple[str, str]:
+        minute, hour = rng.choice(("0", "*/7", "3-50/5", "*")), rng.choice(("*", "*/3", "1,4,22"))
+        return f"{minute} {hour} * * {rng.choice(('*', '1-5', '0'))}", rng.choice((LISBON, NEW_YORK, "UTC"))
+
+    one, other = schedule(), schedule()
+    until = COMMON_FROM + 10 * DAY
+    both = set(due_between(*one, COMMON_FROM, until, 10**6)) & set(
+        due_between(*other, COMMON_FROM, until, 10**6)
+    )
+    met = first_common(one, other, COMMON_FROM)
+    assert (met if met is not None and met <= until else None) == min(both, default=None)

@@ -56,14 +56,16 @@ def test_spaces_and_empty_clauses_mean_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("vocabulary", [LSQ, TEXT, DEVICE, PROXY], ids=["lsq", "text", "device", "proxy"])
 def test_every_fault_has_a_text_and_a_meaning(vocabulary: Vocabulary) -> None:
-    """Each fault can be written as its own text and is explained in one line of the help."""
+    """Each fault can be written as its own text and is explained in the help, in lines that are not too wide."""
     examples = {float: "0.5", int: "3", bytes: "00ff"}
     for fault, entry in vocabulary.faults.items():
         text = " ".join((fault, *(examples[type(parameter.usual)] for parameter in entry.parameters)))
         kind = vocabulary.only.get(fault, vocabulary.kinds[0])
         assert str(parse(f"{kind} 1: {text}", vocabulary).next(kind)) == text
         assert entry.meaning
-    assert len(vocabulary.help_lines()) == len(vocabulary.faults)
+    lines = vocabulary.help_lines()
+    assert [line.split()[0] for line in lines if line[2] != " "] == list(vocabulary.faults)
+    assert max(map(len, lines)) <= 78
 
 
 def test_a_tongue_has_no_faults_that_mean_nothing_to_it() -> None:
