@@ -374,16 +374,19 @@ class Registry:
 
         return datetime.fromisoformat(self._db.commit_loosely(write))
 
-    def owed_s(self, stream: str) -> float:
+    def owed_s(self, stream: str, late_s: float = 0.0) -> float:
         """How many seconds long the answer to an earlier request, of whatever process, may still come on a stream.
 
-        A machine that was started with an earlier time does not make it longer than it ever was. Raises StoreError.
+        A machine that was started with an earlier time does not make it longer than it ever was. What was asked right
+        before a power cut may not be on record: for `late_s` after the machine's start, that long after a request on
+        this stream its answer may come, nobody knows. Raises StoreError.
         """
+        unknown_s = late_s - self._clock.since_start_s()
         rows = self._db.read("SELECT until_utc, late_s FROM stream WHERE stream = ?", (stream,))
         if not rows:
-            return 0.0
+            return max(0.0, unknown_s)
         left_s = (moment(rows[0][0]) - self.steady()).total_seconds()
-        return max(0.0, min(left_s, float(rows[0][1])))
+        return max(0.0, unknown_s, min(left_s, float(rows[0][1])))
 
     def owe(self, stream: str, late_s: float) -> None:
         """A request is about to leave on the stream, whose answer may come until `late_s` from now.

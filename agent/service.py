@@ -18,6 +18,7 @@ from agent.links.link import Link, PortHeld, Unreachable
 from agent.narrate import Bystander, Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.processes import Holder, this_process
+from agent.reckoning import reckon
 from agent.recovery import settle, settle_unsettled
 from agent.registry import Lease, Registry, WrongDevice
 from agent.secrets import Veil
@@ -307,13 +308,14 @@ class Service:
         lease = self.registry.claim_known(entry.device)
         who = self._settings.actor
         case = self.journal.load(entry.operation)
-        before = entry.result
+        before, view = entry.result, reckon(case.facts)
+        last = view.copies[-1].seq if view.copies else None
         result = Result(
             outcome=Outcome.APPLIED if applied else Outcome.NOT_APPLIED,
             proof=Proof.PERSON,
             message=f"{who} decided: {reason}",
-            seq=before.seq if before is not None else None,
-            attempts=before.attempts if before is not None else len(case.copies()),
+            seq=before.seq if before is not None else last,
+            attempts=before.attempts if before is not None else len(view.copies),
             before=before.before if before is not None else None,
             expected=before.expected if before is not None else None,
         )

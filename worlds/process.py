@@ -96,7 +96,7 @@ class Process:
         frozen: It stands still.
         killed: It did not end of itself.
         gave_up: It was told to leave at once.
-        slept_s: How long it has stood still at most, or seems to others to have.
+        slept_s: How long it has stood still in all, or seems to others to have.
         steps: How many steps it has taken.
         writes: How often it has written to its store or to a link.
         ended: Done when it is dead.
@@ -112,6 +112,7 @@ class Process:
         *,
         stop: Stop | None = None,
         freeze: Freeze | None = None,
+        boot: str = "boot",
     ) -> None:
         self.name = name
         self.dead = self.frozen = self.killed = self.gave_up = False
@@ -126,7 +127,7 @@ class Process:
         self._kept: list[asyncio.Handle] = []
         self._disk = disk
         self._around = around
-        self._holder = Holder(agent, "machine", LIVING_PID, "", "boot", name)
+        self._holder = Holder(agent, "machine", LIVING_PID, "", boot, name)
         self.service = Service(
             Settings(Path(), Path(), None, None, agent, "ana"),
             clock=clock,
@@ -182,7 +183,7 @@ class Process:
 
     def _stand_still(self, seconds: float) -> None:
         self.frozen = True
-        self.slept_s = max(self.slept_s, seconds)
+        self.slept_s += seconds
         self._around.note(
             self.name, "frozen", f"for {seconds:g} s, at step {self.steps}, write {self.writes}"
         )

@@ -74,18 +74,20 @@ class Wire:
     def acks(self, copy: Copy, until: int) -> list[Ack]:
         """What said, to the process of a copy and before a line of the story, that it was executed.
 
-        With numbers that is the one reply that ends the wait; without them it is every line that says yes.
+        With numbers that is every final reply under its number, of whatever attempt: two may come at once, and which
+        of them ended the wait cannot be seen here. Without numbers it is every line that says yes.
         """
         blocks = self._heard_between(copy.process, copy, until)
         if copy.session is None:
             views = (text_of(view) for block in blocks for view in block.views)
             values = (yes["value"] for yes in map(_OK.search, views) if yes)
             return [Ack(duplicate=False, value=shown(value) if value else None) for value in values]
-        answers = (reply for reply in _replies(blocks, copy) if isinstance(reply, CommandReply))
-        final = next((reply for reply in answers if reply.status not in WAITING), None)
-        if final is None or Status.OK not in (final.status, final.uncached):
-            return []
-        return [Ack(final.replayed or final.uncached is not None, final.text or None)]
+        replies = (reply for reply in _replies(blocks, copy) if isinstance(reply, CommandReply))
+        return [
+            Ack(reply.replayed or reply.uncached is not None, reply.text or None)
+            for reply in replies
+            if reply.status not in WAITING and Status.OK in (reply.status, reply.uncached)
+        ]
 
     def texts(self, processes: Iterable[str], copy: Copy, until: int) -> set[str]:
         """The texts that some processes were told about the number of a copy in that time, also in answers to NOPs."""

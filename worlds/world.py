@@ -41,6 +41,8 @@ START = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
 SILENCE_S = 0.5
 PATIENCE_S = 5.0
 """How long a device may say that it is busy."""
+UP_S = 86_400.0
+"""So long the machine has been up when a world begins."""
 APART_S = 0.0137
 """Devices of one batch begin so far apart, so that no two timers of a process are due at once."""
 
@@ -48,12 +50,16 @@ APART_S = 0.0137
 class WorldClock(Clock):
     """UTC that moves with the event loop, and `ahead_s` by which it was set.
 
-    Everything that is decided by the wall clock sees that; records keep the time of the story.
+    Everything that is decided by the wall clock sees that; records keep the time of the story. `started_s` is when the
+    machine was started last.
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda: self._true_utc() + timedelta(seconds=self.ahead_s), self.now_s)
+        super().__init__(
+            lambda: self._true_utc() + timedelta(seconds=self.ahead_s), lambda: self.now_s() - self.started_s
+        )
         self.ahead_s = 0.0
+        self.started_s = -UP_S
         self._stamped = (-1.0, "")
 
     def _true_utc(self) -> datetime:
@@ -177,6 +183,7 @@ class World:
         self._failing = True
         self._end_everybody()
         lost = self.disk.power_cut()
+        self.clock.started_s = asyncio.get_running_loop().time()
         self.note("world", "power", "writes without a flush are lost" if lost else "nothing is lost")
         self._store_is_older()
         self._failing = False
@@ -191,7 +198,7 @@ class World:
         self.clock.ahead_s += seconds
         for process in self.processes:
             if not process.dead:
-                process.slept_s = max(process.slept_s, seconds)
+                process.slept_s += max(0.0, seconds)
         self.history.met("clock")
         self.note("world", "clock", f"set by {seconds:+g} s")
 
@@ -225,7 +232,10 @@ class World:
         number = sum(process.name.startswith(agent) for process in self.processes) + 1
         stop = next((each.stop for each in incidents if each.stop is not None), None)
         freeze = next((each.freeze for each in incidents if each.freeze is not None), None)
-        process = Process(f"{agent}.{number}", agent, self.disk, self, self.clock, stop=stop, freeze=freeze)
+        process = Process(
+            f"{agent}.{number}", agent, self.disk, self, self.clock,
+            stop=stop, freeze=freeze, boot=f"boot {self.clock.started_s:g}",
+        )  # fmt: skip
         self.processes.append(process)
         self.note(process.name, "started")
         loop = asyncio.get_running_loop()

@@ -91,7 +91,7 @@ class Debts:
 
         Raises Unreachable where a person interrupts, StoreError.
         """
-        owed_s = self._registry.owed_s(self.stream) if self.stream is not None else 0.0
+        owed_s = self._registry.owed_s(self.stream, self.late_s) if self.stream is not None else 0.0
         quiet = lease.quiet_from if lease is not None else None
         under_way_s = (quiet - self._registry.steady()).total_seconds() if quiet is not None else 0.0
         wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))

@@ -37,6 +37,8 @@ from tests.agent.replay import assert_replays
 T = TypeVar("T")
 
 START = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
+UP_S = 86_400.0
+"""So long the machine has been up when a test begins."""
 DEAD_PID = 2**22 + 7
 """Above every pid of the machine: a holder with it is gone."""
 SILENCE_S = 0.5
@@ -48,7 +50,8 @@ class VirtualClock(Clock):
     """UTC that moves with the event loop."""
 
     def __init__(self, offset_s: float = 0.0) -> None:
-        super().__init__(lambda: START + timedelta(seconds=offset_s + self.now_s()), self.now_s)
+        utc = lambda: START + timedelta(seconds=offset_s + self.now_s())  # noqa: E731
+        super().__init__(utc, lambda: UP_S + self.now_s())
 
 
 class DeviceLink(Link):

@@ -19,6 +19,7 @@ from agent.store.database import Cursor
 from agent.store.sqlite import SqliteDatabase, open_database
 from devices.kinds import Policy
 from simulator.loop import run
+from tests.agent.desk import UP_S
 
 WALL = datetime(2026, 11, 29, 22, 48, tzinfo=UTC)
 URL = "tcp://10.3.0.31:7000"
@@ -28,7 +29,7 @@ ADJUST = "ADJUST offset +5"
 
 def since_start_s() -> float:
     """Seconds since the machine was started, in virtual time."""
-    return asyncio.get_running_loop().time()
+    return UP_S + asyncio.get_running_loop().time()
 
 
 def wall() -> datetime:

@@ -85,6 +85,20 @@ def test_a_machine_that_starts_with_an_earlier_time(tmp_path: Path) -> None:
     virtual(scenario)
 
 
+def test_what_was_asked_before_a_power_cut(tmp_path: Path) -> None:
+    """A debt that was not flushed is lost with the power: right after a start every stream may owe an answer."""
+
+    async def scenario() -> None:
+        one = desk(tmp_path)
+        started = Clock(wall, lambda: 1.0 + asyncio.get_running_loop().time())
+        early = Registry(one.database, replace(one.holder, boot="next"), started)
+        assert early.owed_s(STREAM, 3.0) == pytest.approx(2.0)
+        await asyncio.sleep(2.0)
+        assert early.owed_s(STREAM, 3.0) == 0.0
+
+    virtual(scenario)
+
+
 def test_a_read_costs_no_flush(tmp_path: Path) -> None:
     """The debt of a read is written without a flush; what comes after it is flushed again."""
 

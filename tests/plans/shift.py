@@ -22,7 +22,7 @@ from agent.processes import Holder, this_process
 from agent.service import Service
 from agent.settings import Settings
 from simulator.loop import run
-from tests.agent.desk import DEAD_PID
+from tests.agent.desk import DEAD_PID, UP_S
 from tests.agent.replay import assert_replays
 from tests.plans.desk import Site
 
@@ -36,7 +36,7 @@ class WallClock(Clock):
     """A wall clock that moves with virtual time and can be set."""
 
     def __init__(self, begin: datetime) -> None:
-        super().__init__(lambda: self._begin + timedelta(seconds=self.now_s()), self.now_s)
+        super().__init__(lambda: self._begin + timedelta(seconds=self.now_s()), lambda: UP_S + self.now_s())
         self._begin = begin
 
     def set_by(self, change: timedelta) -> None:

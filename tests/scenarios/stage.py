@@ -22,7 +22,7 @@ from agent.settings import Settings
 from agent.stations import Target
 from logs.events import Event, human
 from simulator.loop import VirtualLoop
-from tests.agent.desk import START, Desk, DeviceLink, Network
+from tests.agent.desk import START, UP_S, Desk, DeviceLink, Network
 from tests.agent.line_desk import Port
 from tests.crash.crasher import Crash, Crasher
 from tests.scenarios.setup import Device, Setup
@@ -35,7 +35,8 @@ class StageClock(Clock):
     """The clock of the machine, which somebody may set."""
 
     def __init__(self, stage: "Stage") -> None:
-        super().__init__(lambda: START + timedelta(seconds=self.now_s() + stage.ahead_s), self.now_s)
+        utc = lambda: START + timedelta(seconds=self.now_s() + stage.ahead_s)  # noqa: E731
+        super().__init__(utc, lambda: UP_S + self.now_s())
 
 
 @dataclass(slots=True)
