@@ -5,6 +5,7 @@ steps and reports facts; whether a step is wise was decided before, by the polic
 """
 
 import secrets
+from contextlib import suppress
 
 from agent.dialects.lsq_facts import (
     DURABLE_TIER,
@@ -20,12 +21,13 @@ from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Out
 from agent.journal import Intent
 from agent.links.link import Unreachable
 from agent.operation import Cause
-from agent.registry import Lease, Session
+from agent.registry import Lease, LeaseLost, Session
 from agent.retry import again_after
 from agent.secrets import Veil
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, check_identity, not_sent
 from agent.steps import Send, Settle
 from agent.steps import Session as Wanted
+from agent.store.database import StoreError
 from protocol.native.codes import HEADER_SIZE, SEQ_MAX, Status, Type
 from protocol.native.frame import digest
 from protocol.native.messages import CommandReply, HelloReply, NopReply, OpenReply, ReadReply
@@ -324,9 +326,14 @@ class LsqStation:
         return Unknown("lost" if isinstance(outcome, Lost) else "silence")
 
     def _not_left(self, sent: Sent, why: str) -> Unsent:
-        """The first copy gives its number back: a gap would end the session (WIRE.md 4.1)."""
+        """The first copy gives its number back, in the store too: a gap would end the session (WIRE.md 4.1).
+
+        Where it cannot be written, whoever comes next meets that gap.
+        """
         if sent.attempt == 1:
             self.put_back(sent)
+            with suppress(LeaseLost, StoreError):
+                self._means.registry.keep(self.lease)
         return Unsent(why)
 
     async def settle(self, step: Settle) -> Evidence:

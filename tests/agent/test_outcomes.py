@@ -123,3 +123,24 @@ def test_a_connection_that_ends_just_before_the_copy(tmp_path: Path, tier: int) 
         assert "[WARN] seq=1 attempt=1 did not leave: the device closed the connection" in desk.lines()
 
     at_a_desk(tmp_path, play, tier=tier)
+
+
+@pytest.mark.parametrize("tier", [0, 1, 2])
+def test_a_number_that_was_never_written_is_used_next(tmp_path: Path, tier: int) -> None:
+    """Where nobody asks for the command any more, its number belongs to the next one."""
+
+    async def play(desk: Desk, device: SimulatedDevice) -> None:
+        assert (await desk.send("BEEP")).result.outcome is Outcome.APPLIED
+
+        def end() -> None:
+            device.hang_up()
+            desk.service.executor.give_up("interrupted")
+
+        before_the_write(desk, end)
+        assert (await desk.send("ADJUST offset +5")).result.outcome is Outcome.NOT_SENT
+        desk.service.executor.stop = None
+        assert (await desk.send("ADJUST offset +1")).result.outcome is Outcome.APPLIED
+        assert [copy.seq for copy in device.copies] == [1, 2]
+        assert device.ledger.count("ADJUST offset +5") == 0
+
+    at_a_desk(tmp_path, play, tier=tier)
