@@ -54,7 +54,7 @@ def apply(
     confirm: ConfirmOption = None,
     parallel: ParallelOption = None,
 ) -> None:
-    """Carry a plan out, e.g. `ackonce apply night.yaml --key night-2026-11-29`. Safe to repeat under its key."""
+    """Carry a plan out; safe to repeat under its key."""
     from ulid import ULID
 
     from agent.cli.places import settings_of
@@ -104,7 +104,9 @@ def resume(
     confirm: ConfirmOption = None,
     parallel: ParallelOption = None,
 ) -> None:
-    """Go on with a run after a crash, an interruption or an abort: the plan as it was, the inventory as it is.
+    """Go on with a run after a crash, an interruption or an abort.
+
+    The plan is as it was when the run began, the inventory as it is now.
 
     Asks before it sends what cannot be taken back, whatever was answered when the run began: --yes, --confirm.
     """

@@ -84,7 +84,10 @@ def init(
         Path | None, typer.Argument(metavar="DIR", help="Where to; default: the current folder.")
     ] = None,
 ) -> None:
-    """Write a working sample project: inventory, plan, a profile of one's own, settings; never over anything."""
+    """Write a working sample project.
+
+    An inventory, a plan, a profile of one's own and settings; nothing is overwritten.
+    """
     from devices.scaffold import scaffold
 
     root = (common.project or Path()) / (folder or Path())

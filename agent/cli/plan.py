@@ -53,7 +53,7 @@ def plan(
     ] = False,
     key: KeyOption = None,
 ) -> None:
-    """Show what a plan would change, e.g. `ackonce plan night.yaml`. Nothing is sent."""
+    """Show what a plan would change; nothing is sent."""
     from ulid import ULID
 
     from agent.cli.places import settings_of

@@ -47,7 +47,7 @@ def send(
         bool, typer.Option("--if-needed", help="Read first; send nothing where the value is there already.")
     ] = False,
 ) -> None:
-    """Send one command of the catalog, e.g. `ackonce send pump-7 ADJUST offset +5`."""
+    """Send one command of the catalog."""
     from agent.cli.places import settings_of
     from agent.orders import order_for
     from agent.targets import reachable_targets

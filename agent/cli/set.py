@@ -28,7 +28,7 @@ def set_(
     wanted: Annotated[list[str], typer.Argument(metavar="SETTING=VALUE...", help="As in: interval=30")],
     profile: Annotated[str | None, typer.Option(metavar="NAME", help="Profile, needed with a URL.")] = None,
 ) -> None:
-    """Give settings their values, e.g. `ackonce set pump-7 interval=30`; what is there already is not sent."""
+    """Give settings their values; what is there already is not sent."""
     from agent.cli.places import settings_of
     from agent.cli.send import deliver
     from agent.targets import reachable_targets
