@@ -44,7 +44,9 @@ async def main(count: int, tongue: str, faults: str) -> None:
     raw = await asyncio.start_server(echo, "127.0.0.1", 0)
     print(json.dumps({"devices": ports, "raw": raw.sockets[0].getsockname()[1]}), flush=True)
     while await loop.run_in_executor(None, sys.stdin.readline):
-        print(json.dumps([Counter(entry.text for entry in each.ledger.entries) for each in devices]), flush=True)
+        print(
+            json.dumps([Counter(entry.text for entry in each.ledger.entries) for each in devices]), flush=True
+        )
 
 
 if __name__ == "__main__":
