@@ -91,7 +91,7 @@ def world(
 
     \b
     Examples:
-      ackonce simulate world --seeds 1000       many worlds, and the story of the first that fails
+      ackonce simulate world --seeds 1000       many worlds, one story at most
       ackonce simulate world --seed 7           one of them again, with its story
       ackonce simulate world --seed 7 --shrink  as little of it as still fails
       ackonce simulate world -i inventory.yaml  your own profiles
