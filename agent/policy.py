@@ -369,7 +369,7 @@ def _read_back_or_doubt(t: Terms, v: View, why: str) -> Step:
     An absolute target that is there does; so does a baseline, where one was read before the first copy.
     """
     has_baseline = t.policy in _WITH_BASELINE and not readback.is_void(t, v)
-    if not (t.idempotent or has_baseline) or (v.opening_failed is not None and v.conn is None):
+    if t.readback is None or not (t.idempotent or has_baseline) or (v.opening_failed is not None and v.conn is None):
         return _doubt(why)
     verdict = readback.look(t, v)
     if not isinstance(verdict, readback.Verdict):
