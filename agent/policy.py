@@ -175,12 +175,10 @@ def _numbered(t: Terms, v: View, n: Number) -> Step:
             return _stored_status(t, v, n.shown.status, "")
         if n.shown.digest == NOP_DIGEST:
             return _had_no_effect(t, v, Outcome.NOT_APPLIED, Proof.SETTLED, _NEVER)
-        return _again_or_doubt(t, v, _OTHERS)
+        return _where_others_write(t, v)
     if isinstance(v.word, Spent):
         return (
-            _stored_status(t, v, INDETERMINATE, "")
-            if v.word.by is Owner.OURS
-            else _again_or_doubt(t, v, _OTHERS)
+            _stored_status(t, v, INDETERMINATE, "") if v.word.by is Owner.OURS else _where_others_write(t, v)
         )
     if over:
         return _after_the_session(t, v, n)
@@ -211,6 +209,11 @@ def _provisional(t: Terms, v: View, n: Number) -> bool:
 
 _NEVER = "the command never ran and never will: its number was used up by a NOP"
 _OTHERS = "somebody else counts in our session, so its answers prove nothing"
+
+
+def _where_others_write(t: Terms, v: View) -> Step:
+    """Whoever counts in our session writes the settings too: only the value of an absolute command still tells."""
+    return _again_or_doubt(t, v, _OTHERS) if t.idempotent else _doubt(_OTHERS)
 
 
 def _stored_status(t: Terms, v: View, status: int, text: str) -> Step:
@@ -369,7 +372,11 @@ def _read_back_or_doubt(t: Terms, v: View, why: str) -> Step:
     An absolute target that is there does; so does a baseline, where one was read before the first copy.
     """
     has_baseline = t.policy in _WITH_BASELINE and not readback.is_void(t, v)
-    if t.readback is None or not (t.idempotent or has_baseline) or (v.opening_failed is not None and v.conn is None):
+    if (
+        t.readback is None
+        or not (t.idempotent or has_baseline)
+        or (v.opening_failed is not None and v.conn is None)
+    ):
         return _doubt(why)
     verdict = readback.look(t, v)
     if not isinstance(verdict, readback.Verdict):

@@ -26,6 +26,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agent.evidence import Owner
 from protocol.native.codes import Status, Type
 from protocol.native.frame import NOP_DIGEST, digest
 from protocol.native.messages import HelloReply, QueryReply
@@ -68,9 +69,15 @@ def avoidable(world: "World", op: str) -> str | None:
         found = _by_number(case, simulated)
         if found is not None:
             return found
+        if not case.terms["idempotent"] and _others_count(case):
+            return None  # whoever counts in our session writes the settings too
     elif (answered := _answer(case)) is not None:
         return answered
     return _by_reading(case, world.machines[device])
+
+
+def _others_count(case: Journaled) -> bool:
+    return any(kind == "Spent" and fields["by"] == Owner.OTHER.value for kind, fields in case.facts)
 
 
 def _nothing_left(world: "World", op: str) -> bool:

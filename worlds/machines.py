@@ -15,8 +15,8 @@ from simulator.text_device import TextDevice
 
 QUEUED = ("ROTATE", "ADJUST level")
 """What a queueing machine acks before it does it."""
-QUEUES_S = (0.4, 2.5)
-"""How long it lies in the queue: a moment, or nearly as long as anything may be under way."""
+QUEUES_S = (0.4, 1.0)
+"""How long it lies in the queue. With the longest delay of the way it stays below `late_max_s`, as profiles promise."""
 
 
 class _Block(bytes):
