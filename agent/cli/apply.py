@@ -14,12 +14,12 @@ import typer
 from agent.cli import exit_codes, output
 from agent.cli.carrying_out import Order, carry_out_order
 from agent.cli.exit_codes import Exit
+from agent.cli.keys import check_key
 from agent.cli.options import Common, command
 from agent.cli.plan import (
     KeyOption,
     OnlyArgument,
     PlanArgument,
-    check_key,
     in_project,
     read_plan,
     run_of,

@@ -11,6 +11,7 @@ import typer
 
 from agent.cli import exit_codes, output
 from agent.cli.exit_codes import Abandoned, Exit
+from agent.cli.keys import check_key
 from agent.cli.options import Common, command
 from devices.problems import FileProblem, FileProblems, UsageProblem
 from logs.text import escape
@@ -145,18 +146,6 @@ def typed_again(common: Common, words: Sequence[str]) -> str:
     where = ["-C", str(common.project)] if common.project is not None else []
     where += ["-i", str(common.inventory)] if common.inventory is not None else []
     return shlex.join(["ackonce", words[0], *where, *words[1:]])
-
-
-def check_key(key: str | None) -> None:
-    """Raise UsageProblem where a run key is given that cannot be one."""
-    from agent.cli.send import KEY_MAX
-
-    if key is None:
-        return
-    if not key.strip():
-        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
-    if len(key) > KEY_MAX or not key.isprintable():
-        raise UsageProblem(f"--key: a key is one line of at most {KEY_MAX} characters", "Give another one")
 
 
 def row_json(row: "Row") -> dict[str, Any]:

@@ -8,6 +8,7 @@ import typer
 
 from agent.cli import exit_codes, output
 from agent.cli.exit_codes import Abandoned, Exit
+from agent.cli.keys import check_key
 from agent.cli.options import Common, command
 from devices.problems import UsageProblem
 
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
     from agent.service import Report, Service
     from agent.settings import Settings
     from agent.targets import Chosen
-
-
-KEY_MAX = 200
-"""Characters of a key."""
 
 
 def register(app: typer.Typer) -> None:
@@ -53,8 +50,8 @@ def send(
     from agent.targets import reachable_targets
 
     _refuse_unknown_options(words, raw=raw)
-    if key is not None:
-        _refuse_unusable_key(key)
+    check_key(key)
+    _refuse_a_plans_key(key)
     settings = settings_of(common)
     orders = [
         (
@@ -115,13 +112,11 @@ def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:
             raise UsageProblem(f"no such option: {word}", "Try: ackonce send --help")
 
 
-def _refuse_unusable_key(key: str) -> None:
+def _refuse_a_plans_key(key: str | None) -> None:
+    if key is None:
+        return
     from agent.plans.layout import KEY_PREFIX
 
-    if not key.strip():
-        raise UsageProblem("--key is empty", "An unset variable? Give the key, or leave --key out")
-    if len(key) > KEY_MAX or not key.isprintable():
-        raise UsageProblem(f"--key: a key is one line of at most {KEY_MAX} characters", "Give another one")
     if key.startswith(KEY_PREFIX):
         raise UsageProblem(
             f"--key: keys that begin with '{KEY_PREFIX}' are those of plans", "Give another one"

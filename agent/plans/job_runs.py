@@ -140,7 +140,6 @@ class JobRuns:
             "project": job.project,
             "inventory": job.inventory,
             "timeout_s": job.timeout_s,
-            "agreed": job.agreed.value,
         }
         streams = {stream_of(work.chosen.target.url) for work in layout.work}
         async with AsyncExitStack() as waits:
