@@ -101,11 +101,15 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Acked:
-    """The device says that the command was executed; `duplicate`: answered from its memory, not executed again."""
+    """The device says that the command was executed; `duplicate`: answered from its memory, not executed again.
+
+    `queued`: it says that it has taken the command, and not that it is done.
+    """
 
     attempt: int
     duplicate: bool
     value: str | None
+    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,10 @@ class Nakked:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The copy ended without a word: `silence`, `lost` (reset, cut, partial write), `indeterminate`."""
+    """The copy ended without a word: `silence`, `lost` (reset, cut, partial write).
+
+    `indeterminate`: it was answered, and the answer says neither that it was executed nor that it was not.
+    """
 
     how: str
 
@@ -140,6 +147,18 @@ class Deferred:
     how: str
     waited_s: float
     to: str = "cmd"
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The device was busy and took nothing of the copy: it has no effect, and may be sent again.
+
+    `waited_s`: the pause that was made since.
+    """
+
+    attempt: int
+    text: str
+    waited_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +188,19 @@ class Booted:
     """The device announced a start on this connection."""
 
     conn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who answers where the command moves the device: `value` as it was read there, None without one.
+
+    `before`: asked before the first copy. `answered`: somebody did, whoever it is. `text` says it for people.
+    """
+
+    before: bool
+    answered: bool
+    value: str | None
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +261,12 @@ Evidence = (
     | Unknown
     | Unsent
     | Deferred
+    | Declined
     | BadSession
     | Burnt
     | Spent
     | Booted
+    | Found
     | Waited
     | Drained
     | GiveUp
@@ -244,6 +278,8 @@ KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Evidence.__args__
 _ENUMS: dict[str, type[StrEnum]] = {"cause": Cause, "by": Owner}
 _DEVICE_TEXTS: dict[type[Any], str] = {
     Acked: "value",
+    Declined: "text",
+    Found: "text",
     Nakked: "text",
     NotSent: "why",
     Reading: "problem",

@@ -17,6 +17,7 @@ from agent.evidence import (
     Connected,
     Drained,
     Evidence,
+    Found,
     GiveUp,
     NotSent,
     Reading,
@@ -33,8 +34,8 @@ from agent.operation import BOOT, Cause, Outcome, Result, Terms
 from agent.policy import next_step
 from agent.reckoning import reckon
 from agent.registry import LeaseLost, Registry
-from agent.station import Station
-from agent.steps import Connect, Drain, Finish, Read, Send, Settle, Step, Wait
+from agent.station import ReadAnswer, Station
+from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 from agent.store.database import StoreError
 from devices.values import normalise
 from logs.events import Event
@@ -166,6 +167,8 @@ class _Walk:
                 self.keep(step, await self._station.settle(step))
             case Read():
                 self.keep(step, await self._read(step))
+            case Find(at=at):
+                self.keep(step, await self._find(at))
             case Wait(seconds=seconds):
                 await self._clock.sleep(seconds)
                 self.keep(step, Waited(seconds))
@@ -206,8 +209,9 @@ class _Walk:
 
     async def _send(self, step: Send) -> None:
         problem = self._veil.before_copy(step.text, first=not self._case.copies())
-        if problem is None and self._terms.secrets:
-            problem = self._station.unfit(step.text)  # the value may be another one than when we connected
+        if problem is None and (self._terms.secrets or step.text != self._terms.text):
+            # A secret may be another one than when we connected, and a target is computed only now.
+            problem = self._station.unfit(step.text)
         if problem is not None:
             self._send_no_more(problem, Cause.UNFIT)
             return
@@ -248,6 +252,23 @@ class _Walk:
         if answered is not None and self._veil.hides(answered) and not self._is_no_text(step.setting, value):
             value, problem = None, "the answer holds a secret, so it is not kept"
         return Reading(step.setting, value, conn, step.why, problem)
+
+    async def _find(self, at: str) -> Found:
+        """Ask at another address; the connection is closed first, since it may be the same serial port."""
+        self._station.close()
+        place, before = self._terms.elsewhere, not self._case.copies()
+        if place is None:
+            raise TypeError("nothing moves the device")
+        other = self._station.elsewhere(at)
+        try:
+            met = await other.connect(Session.NONE, 1)
+            if isinstance(met, NotSent):
+                return Found(before, met.cause is Cause.WRONG_DEVICE, None, met.why)
+            answer = await other.read(place.query)
+        finally:
+            other.close()
+        told = answer.value or answer.problem or "it connects, but does not answer"
+        return Found(before, answer != ReadAnswer(None), answer.value, told)
 
     def _is_no_text(self, setting: str, value: str | None) -> bool:
         """Whether a reading is a number or a word of a list, so that it only looks like a secret."""

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 ATTEMPTS_DEFAULT = 3
 ATTEMPTS_MAX = 100
-UNIT_MAX = 247
+UNIT_MAX = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class _GroupSection(Strict):
 
 class _DeviceSection(_GroupSection):
     url: Url | None = None
-    unit: Annotated[int, Field(ge=1, le=UNIT_MAX)] = 1
+    unit: Annotated[int, Field(ge=0, le=UNIT_MAX)] = 1
     serial: Word | None = None
     group: Word | None = None
     gap_s: Seconds | None = None

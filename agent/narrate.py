@@ -13,9 +13,11 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
+    Found,
     GiveUp,
     Nakked,
     Owner,
@@ -94,6 +96,8 @@ class Narrator:
         match fact:
             case Sent():
                 return "INFO", "sent", attempt, None
+            case Acked(attempt=answered, queued=True):
+                return "INFO", "ack", answered, "taken, not done yet"
             case Acked(attempt=answered, duplicate=duplicate):
                 return "INFO", "duplicate_ack" if duplicate else "ack", answered, None
             case Nakked(attempt=answered, text=text):
@@ -106,6 +110,8 @@ class Narrator:
                 return "WARN", "timeout", attempt, None
             case Deferred():
                 return "INFO", "busy", attempt, None
+            case Declined(attempt=answered, text=text):
+                return "INFO", "busy", answered, f"{text}: nothing was taken"
             case Burnt():
                 self._settled = True
                 return "INFO", "settled", None, "never ran"
@@ -131,6 +137,8 @@ class Narrator:
                 return "WARN", "boot", "the device announced a start"
             case Reading(setting=setting, value=value, why=why, problem=problem):
                 return "DEBUG", "note", f"read {setting}: {value or problem or 'no answer'} ({why})"
+            case Found(answered=answered, text=text):
+                return "DEBUG", "note", f"at its other address: {text if answered else f'nobody ({text})'}"
             case Drained(seconds=seconds):
                 return "DEBUG", "note", f"listened until {seconds:g} s had passed since the last request"
             case GiveUp(why=why):

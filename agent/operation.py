@@ -64,7 +64,8 @@ class Readback:
     """How a setting tells whether the command took effect (CATALOG.md 2).
 
     `expect` is an expression over `before`, the arguments and other settings; for an absolute command it names only
-    arguments. `clamps` is None where the profile does not say whether the device has stops.
+    arguments. `clamps` is None where the profile does not say whether the device has stops. `held_as`: how the device
+    holds the number where that rounds it, as a Modbus cell such as f32.
     """
 
     setting: str
@@ -76,6 +77,7 @@ class Readback:
     max: str | None = None
     durable: bool = False
     clamps: bool | None = None
+    held_as: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,18 @@ class AbsoluteForm:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Where a device is found again after a command that changes its link (CATALOG.md 4, `confirm`).
+
+    `at` is an address as `stations.moved` takes it; there `query` is answered with `expect`.
+    """
+
+    at: str
+    query: str
+    expect: str
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
     """What the policy knows of a command before any evidence.
 
@@ -101,7 +115,8 @@ class Terms:
     own. `apart`: the read-back's answer surely cannot be an ack that is still owed. `queued`: an ack says that the
     command was taken, not that it is done. `mode`: a setting and the value that it must have before the
     command may be sent at all. `setting`: the one that the command changes, where the profile names it. `if_needed`:
-    the setting is read first, and nothing is sent where it has the wanted value already. `secrets`: the references in
+    the setting is read first, and nothing is sent where it has the wanted value already. `elsewhere`: the command moves
+    the device there. `secrets`: the references in
     the text, in the place of which the device gets the values.
     """
 
@@ -115,6 +130,7 @@ class Terms:
     replies: Mapping[str, str] = field(default_factory=dict)
     readback: Readback | None = None
     form: AbsoluteForm | None = None
+    elsewhere: Elsewhere | None = None
     boot_query: str | None = None
     mode: tuple[str, str] | None = None
     setting: str | None = None
@@ -144,17 +160,19 @@ class Terms:
             data["readback"] = Readback(**data["readback"])
         if data.get("form") is not None:
             data["form"] = AbsoluteForm(**data["form"])
+        if data.get("elsewhere") is not None:
+            data["elsewhere"] = Elsewhere(**data["elsewhere"])
         if data.get("mode") is not None:
             data["mode"] = tuple(data["mode"])
         data["secrets"] = tuple(data.get("secrets", ()))
         return cls(**data)
 
 
-def _plain(part: Terms | Readback | AbsoluteForm) -> dict[str, Any]:
+def _plain(part: Terms | Readback | AbsoluteForm | Elsewhere) -> dict[str, Any]:
     """The fields of a part of the terms, its parts taken apart too (`asdict` copies deeply, which costs ten times)."""
     fields = {name: getattr(part, name) for name in part.__slots__}
     fields = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
-    for name in ("readback", "form"):
+    for name in ("readback", "form", "elsewhere"):
         if fields.get(name) is not None:
             fields[name] = _plain(fields[name])
     return fields

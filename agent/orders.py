@@ -11,6 +11,7 @@ from agent.targets import Chosen
 from agent.terms import terms_for
 from devices import catalog
 from devices.catalog import Call, Choice, Policy, PolicyRefused
+from devices.kinds import EffectClass
 from devices.problems import UsageProblem
 
 
@@ -57,6 +58,12 @@ def order_of(
 
     Raises UsageProblem, also where a secret that the call names cannot be found now.
     """
+    if chosen.target.unit == 0 and call.command.effect_class is EffectClass.CUMULATIVE:
+        raise UsageProblem(
+            f"{chosen.device.name} has unit 0, which a gateway passes on to everybody: '{_spelled(call)}' is not sent "
+            "to an address at which several devices may carry it out",
+            "Give the device its own unit in the inventory (255 is the device itself on Modbus TCP)",
+        )
     for reference in call.secrets:
         try:
             look_up(reference)

@@ -12,9 +12,9 @@ from decimal import Decimal
 
 from agent import readback
 from agent.evidence import NOP_DIGEST, Acked, Burnt, Evidence, Nakked, Owner, Person, Spent, Why
-from agent.operation import BOOT, Cause, Numbering, Outcome, Proof, Terms
+from agent.operation import BOOT, Cause, Elsewhere, Numbering, Outcome, Proof, Terms
 from agent.reckoning import Number, View, reckon
-from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step
+from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.expressions import evaluate
 from devices.kinds import Policy
 from devices.templates import render
@@ -22,6 +22,9 @@ from devices.values import same, text_of
 
 SILENCES_PER_CONNECTION = 2
 """A numbering device is asked again on the same connection once; then a new connection is tried."""
+
+LOOKS_ELSEWHERE = 2
+"""A device that changes its link is looked for at once, and when it has had time to restart."""
 
 _WITH_BASELINE = (Policy.GET_VERIFY, Policy.READ_THEN_SET)
 _NEVER_LEFT = "each connection was of no use before the command could be written"
@@ -78,6 +81,11 @@ def _before_first_copy(t: Terms, v: View) -> Step:
         return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
     if v.unsent >= t.attempts_max:
         return Finish(Outcome.NOT_SENT, None, _NEVER_LEFT, Cause.UNREACHABLE)
+    if t.elsewhere is not None and v.there_before is None:
+        return Find(t.elsewhere.at)
+    if t.elsewhere is not None and v.there_before is not None and v.there_before.answered:
+        why = f"somebody answers at {t.elsewhere.at} already: {v.there_before.text}"
+        return Finish(Outcome.NOT_SENT, None, why, Cause.UNFIT)
     numbered = t.numbering is Numbering.LSQ1
     if v.conn is None or v.connected is None or (numbered and v.connected.session is None):
         return Connect(Session.KEEP)
@@ -295,11 +303,16 @@ def _had_no_effect(t: Terms, v: View, outcome: Outcome, proof: Proof | None, why
 
 
 def _unnumbered(t: Terms, v: View) -> Step:
+    if not v.taken and not t.nak_may_follow_effect:
+        return _again_when_free(t, v)
     match v.word:
-        case Acked() if not t.queued:
+        case Acked(queued=False) if not t.queued:
             return Finish(Outcome.APPLIED, Proof.ACK, "the device confirmed it")
-        case Nakked(text=text) if not t.nak_may_follow_effect and len(v.copies) == 1:
+        case Nakked(text=text) if not t.nak_may_follow_effect and v.taken == 1:
             return Finish(Outcome.REFUSED, None, f"the device refused: {text}")
+    moved = _found_elsewhere(t.elsewhere, v, t.late_max_s) if t.elsewhere is not None else None
+    if moved is not None:
+        return moved
     if t.policy is Policy.NO_RETRY or (t.policy is Policy.RESEND and not t.idempotent):
         return _doubt(f"{_heard(v)}, and the command may neither be repeated nor read back")
     wanted = _wants_more(t, v) and v.word is None
@@ -310,6 +323,28 @@ def _unnumbered(t: Terms, v: View) -> Step:
             f"{_heard(v)}, and the read-back cannot tell: the expected value is the one from before"
         )
     return _by_read_back(t, v, wanted)
+
+
+def _found_elsewhere(place: Elsewhere, v: View, late_max_s: float) -> Step | None:
+    """Whether the device answers where the command moves it, asked at once and once more later; None: it does not."""
+    if v.there and v.there[-1].value == place.expect:
+        why = f"it answers at {place.at} now: enter that in the inventory"
+        return Finish(Outcome.APPLIED, Proof.VERIFIED, why)
+    if len(v.there) == 1 and v.waited_s < late_max_s:
+        return Wait(late_max_s)
+    return Find(place.at) if len(v.there) < LOOKS_ELSEWHERE else None
+
+
+def _again_when_free(t: Terms, v: View) -> Step:
+    """Each copy met a busy device that took nothing, so that another one is the first, while patience lasts."""
+    busy = "the device was busy and took nothing"
+    if v.given_up is not None:
+        return Finish(Outcome.REFUSED, None, f"{busy}; no further copies: {v.given_up.why}")
+    if v.conn is None:
+        return Finish(Outcome.REFUSED, None, f"{busy}, and the connection did not last")
+    if v.deferred_s >= t.busy_max_s:
+        return Finish(Outcome.REFUSED, None, f"{busy} for {v.deferred_s:g} s")
+    return Send(v.copies[0].text, len(v.copies) + 1)
 
 
 def _heard(v: View) -> str:

@@ -163,8 +163,20 @@ def way_back(terms: Terms, v: View, *, quiet: bool = False) -> Connect | Drain:
 
 
 def _alike(back: Readback, a: str, b: str) -> bool:
-    """One value for the device: within half a step, or within the tolerance that the profile states."""
-    return same(back.type, a, b, back.step, back.tolerance)
+    """One value for the device: as it rounds them, within half a step, or within the profile's tolerance."""
+    return same(back.type, _as_held(back, a), _as_held(back, b), back.step, back.tolerance)
+
+
+def _as_held(back: Readback, value: str) -> str:
+    """A number as the device rounds it; one that it cannot hold at all stays as it is."""
+    if back.held_as is None:
+        return value
+    from protocol.modbus.cells import cell_of, held
+
+    try:
+        return held(cell_of(back.held_as), value)
+    except ValueError:
+        return value
 
 
 def _settled(terms: Terms, back: Readback, readings: list[Look]) -> str | None:
@@ -203,7 +215,7 @@ def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
     Copies before the last need no look where each further one went out on a quiet path only; those of an absolute
     command did not, so that a refusal of the last says nothing of them.
     """
-    alone = len(v.copies) == 1 or not terms.idempotent
+    alone = v.taken == 1 or not terms.idempotent
     behind_the_answer = alone and isinstance(v.word, Nakked) and conn == v.copies[-1].conn
     return v.number is not None or behind_the_answer or waited_s >= terms.late_max_s
 

@@ -3,8 +3,9 @@
 One pass over the evidence, no decisions: counts and last words, in the terms in which the policy's rules are written.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from agent.evidence import (
     Acked,
@@ -12,9 +13,11 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
+    Found,
     GiveUp,
     Nakked,
     NotSent,
@@ -69,8 +72,9 @@ class Number:
 class View:
     """The state of knowledge.
 
-    `unsent` counts copies that did not leave after all; they are not among the `copies`. `silent` counts copies
-    that ended without a word in this round of effort, `silent_here` those on the open connection. `conn` is the
+    `unsent` counts copies that did not leave after all; they are not among the `copies`. `declined` counts copies that
+    met a busy device which took nothing of them; `taken` are all others, which may have had an effect. `silent` counts
+    copies that ended without a word in this round of effort, `silent_here` those on the open connection. `conn` is the
     open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the answer to a copy, or to
     a read. `failed_reads` counts readings before the first copy that got no answer, `problem` is what the device
     said to the last of them; `baseline_waits` is how many waits the last one had behind it. `readings` are those of
@@ -78,7 +82,8 @@ class View:
     before it unproven. `earlier_open`: a number before the newest may have been executed. `hello_is_news`:
     something happened since the last HELLO, so that the device's record may say more than it did. `same_session`: a
     new session turned out to be the old one. `person_questioned`: the device is asked once more after a person's
-    word.
+    word. `there_before` and `there`: who answered where the command moves the device, before the first copy and after
+    the last one.
     """
 
     connected: Connected | None = None
@@ -90,6 +95,7 @@ class View:
     earlier_open: bool = False
     word: Acked | Nakked | Burnt | Spent | None = None
     unsent: int = 0
+    declined: int = 0
     silent: int = 0
     silent_here: int = 0
     deferred_s: float = 0.0
@@ -110,61 +116,25 @@ class View:
     failed_reads: int = 0
     problem: str | None = None
     booted: bool = False
+    there_before: Found | None = None
+    there: list[Found] = field(default_factory=list)
     waited_s: float = 0.0
     waits: int = 0
     given_up: GiveUp | None = None
     person: Person | None = None
     person_questioned: bool = False
 
+    @property
+    def taken(self) -> int:
+        """How many copies may have had an effect."""
+        return len(self.copies) - self.declined
+
 
 def reckon(facts: Iterable[Evidence]) -> View:
     """Fold the facts, oldest first."""
     v = View()
     for fact in facts:
-        match fact:
-            case Connected():
-                _connected(v, fact)
-            case Sent():
-                _sent(v, fact)
-                v.hello_is_news = True
-            case Acked() | Nakked() | Burnt() | Spent():
-                v.word = fact
-                v.hello_is_news = True
-            case Unknown():
-                _unheard(v, fact)
-            case Unsent():
-                _unsent(v)
-            case Reading():
-                _reading(v, fact)
-            case Deferred():
-                v.deferred_s += fact.waited_s
-                v.hello_is_news = True
-                v.owes_copy = True
-                v.settle_held = v.settle_held or fact.to == "nop"
-            case BadSession():
-                _bad_session(v, fact)
-            case NotSent():
-                v.opening_failed = fact
-                v.conn = None
-            case Unanswered():
-                v.settles_lost += 1
-                v.settle_lost_here = True
-                v.hello_is_news = True
-            case Booted():
-                v.booted = (
-                    v.booted or bool(v.copies) or any(each is not None for each in v.baselines.values())
-                )
-            case Waited():
-                v.waited_s += fact.seconds
-                v.waits += 1
-            case Drained():
-                _drained(v, fact)
-            case GiveUp():
-                v.given_up = fact
-            case TakenUp():
-                _taken_up(v, fact)
-            case Person():
-                v.person = fact
+        _FOLDS[type(fact)](v, fact)
     return v
 
 
@@ -218,7 +188,9 @@ def _sent(v: View, fact: Sent) -> None:
             v.word = None
             v.bad_session = None
         v.number.copies += 1
+    v.hello_is_news = True
     v.copies.append(fact)
+    v.there.clear()
     v.readings.clear()
     v.boot_after = None
     v.waited_s = 0.0
@@ -227,12 +199,12 @@ def _sent(v: View, fact: Sent) -> None:
 def _unheard(v: View, fact: Unknown) -> None:
     v.silent += 1
     v.silent_here += 1
-    v.owes_copy = True
+    v.owes_copy = v.owes_copy or fact.how != "indeterminate"
     if fact.how == "lost":
         v.conn = None
 
 
-def _unsent(v: View) -> None:
+def _unsent(v: View, _fact: Unsent) -> None:
     """The copy is none; but a number whose earlier copies left stays in use, and this one counts as lost."""
     if v.number is not None and len(v.copies) > 1:
         _unheard(v, Unknown("lost"))
@@ -285,7 +257,87 @@ def _taken_up(v: View, fact: TakenUp) -> None:
         v.baseline_conn = None
         v.booted = False
         v.failed_reads = 0
+        v.there_before = None
+    v.there.clear()
     v.readings.clear()
     v.boot_after = None
     v.waited_s = 0.0
     v.given_up = None if fact.resend else GiveUp("nobody asks for it any more")
+
+
+def _heard(v: View, fact: Acked | Nakked | Burnt | Spent) -> None:
+    v.word = fact
+    v.hello_is_news = True
+
+
+def _not_sent(v: View, fact: NotSent) -> None:
+    v.opening_failed = fact
+    v.conn = None
+
+
+def _deferred(v: View, fact: Deferred) -> None:
+    v.deferred_s += fact.waited_s
+    v.hello_is_news = True
+    v.owes_copy = True
+    v.settle_held = v.settle_held or fact.to == "nop"
+
+
+def _declined(v: View, fact: Declined) -> None:
+    v.declined += 1
+    v.deferred_s += fact.waited_s
+
+
+def _unanswered(v: View, _fact: Unanswered) -> None:
+    v.settles_lost += 1
+    v.settle_lost_here = True
+    v.hello_is_news = True
+
+
+def _booted(v: View, _fact: Booted) -> None:
+    v.booted = v.booted or bool(v.copies) or any(each is not None for each in v.baselines.values())
+
+
+def _found(v: View, fact: Found) -> None:
+    v.conn = None
+    if fact.before:
+        v.there_before = fact
+    else:
+        v.there.append(fact)
+
+
+def _waited(v: View, fact: Waited) -> None:
+    v.waited_s += fact.seconds
+    v.waits += 1
+
+
+def _given_up(v: View, fact: GiveUp) -> None:
+    v.given_up = fact
+
+
+def _decided(v: View, fact: Person) -> None:
+    v.person = fact
+
+
+_FOLDS: Mapping[type[Evidence], Callable[[View, Any], None]] = {
+    Connected: _connected,
+    Sent: _sent,
+    Acked: _heard,
+    Nakked: _heard,
+    Burnt: _heard,
+    Spent: _heard,
+    Unknown: _unheard,
+    Unsent: _unsent,
+    Reading: _reading,
+    Deferred: _deferred,
+    Declined: _declined,
+    BadSession: _bad_session,
+    NotSent: _not_sent,
+    Unanswered: _unanswered,
+    Booted: _booted,
+    Found: _found,
+    Waited: _waited,
+    Drained: _drained,
+    GiveUp: _given_up,
+    TakenUp: _taken_up,
+    Person: _decided,
+}

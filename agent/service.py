@@ -24,7 +24,7 @@ from agent.registry import Lease, Registry, WrongDevice
 from agent.secrets import Veil
 from agent.settings import Settings
 from agent.station import Identity, Means, ReadAnswer, Station
-from agent.stations import Target, open_link, station_for, stream_of
+from agent.stations import Target, moved, open_link, station_for, stream_of
 from agent.steps import Session
 from agent.store.database import Database, Refused, StoreError
 from agent.store.sqlite import open_database
@@ -346,6 +346,7 @@ class Service:
             self.executor.stopping,
             veil.watch(told.heard_or_written) if self._trace else None,
             veil,
+            lambda at: self.station(moved(target, at), None),
         )
         return station_for(target, lease, means)
 

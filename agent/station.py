@@ -50,7 +50,8 @@ class Means:
     """What a station works with.
 
     `dial` opens a link and raises Unreachable; `stopping` is True when nobody wants further tries; `trace` is told of
-    all bytes, None where nobody asked for them; `veil` puts the secrets into what is written.
+    all bytes, None where nobody asked for them; `veil` puts the secrets into what is written; `elsewhere` gives a
+    station for reads at another address of the device.
     """
 
     registry: Registry
@@ -61,6 +62,7 @@ class Means:
     stopping: Callable[[], bool]
     trace: Callable[[str, bytes], None] | None = None
     veil: Veil = field(default_factory=Veil)
+    elsewhere: Callable[[str], "Station"] | None = None
 
 
 class ReadAnswer(NamedTuple):
@@ -110,6 +112,9 @@ class Station(Protocol):
 
         Raises Unreachable, WrongDevice, StoreError.
         """
+
+    def elsewhere(self, at: str) -> "Station":
+        """A station for reads where a command moves the device. Raises TypeError where no command does."""
 
     def alive(self) -> bool:
         """Whether a connection is open and has not broken."""

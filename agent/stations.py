@@ -4,7 +4,7 @@ The one place that knows all dialects and all kinds of links. Each is loaded onl
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.address import parse_url
 from agent.links.link import Link
@@ -17,6 +17,11 @@ CONNECT_MIN_S = 2.0
 """A connection may take this long even where answers come faster."""
 BOOT_S = 2.0
 """How long a board that boots when its port is opened gets, where the profile states no `connect_settle_s`."""
+
+BITS_PER_CHARACTER = 11
+UNITS: Mapping[str, tuple[int, int]] = {"lsq": (1, 247), "rtu": (1, 247), "tcp": (0, 255)}
+"""The units that can be addressed. On RTU 0 is everybody on the line; on Modbus TCP it means the device itself to some
+devices and everybody to gateways, and 255 is the device itself."""
 
 
 class DialectMissing(Exception):  # noqa: N818 - it reads as what it is
@@ -45,13 +50,16 @@ class Target:
 def obstacle(target: Target) -> str | None:
     """Why this version cannot work with a target at all, or None."""
     profile = target.profile
-    if profile.dialect not in _STATIONS:
-        return f"{target.name}: equipment of dialect '{profile.dialect}' is not supported by this version"
     if profile.sequence is not None:
         return (
             f"{target.name}: equipment that numbers its lines ('sequence') is not supported by this version"
         )
-    return None
+    talks = profile.modbus.framing if profile.modbus is not None else profile.dialect
+    low, high = UNITS.get(talks, (0, 255))
+    if low <= target.unit <= high:
+        return None
+    why = ": 0 is everybody on the line, and nobody answers" if target.unit == 0 else ""
+    return f"{target.name}: its unit must be {low} to {high}, not {target.unit}{why}"
 
 
 def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
@@ -67,6 +75,23 @@ def _line(lease: Lease | None, who: Expected, patience: Patience, means: Means, 
     return LineStation(lease, who, patience, means, target.profile, stream=stream, gap_s=target.gap_s)
 
 
+def _modbus(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
+    from agent.dialects.modbus import ModbusStation  # brings construct: 40 ms
+
+    # An answer names its unit, so each unit owes its own.
+    stream = f"{stream_of(target.url)} unit {target.unit}" if target.survives_reopen else None
+    gap_s = max(target.gap_s, _rtu_gap_s(target))
+    return ModbusStation(lease, who, patience, means, target.profile, stream=stream, gap_s=gap_s)
+
+
+def _rtu_gap_s(target: Target) -> float:
+    """The silence between two RTU frames: 3.5 characters, or 1.75 ms (Modbus over Serial Line, 2.5.1.1)."""
+    if target.profile.modbus is None or target.profile.modbus.framing != "rtu":
+        return 0.0
+    baud = int(dict(parse_url(target.url).options).get("baud", "9600"))
+    return max(3.5 * BITS_PER_CHARACTER / baud, 0.00175)
+
+
 def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
     from agent.dialects.exec import ExecStation
 
@@ -76,6 +101,7 @@ def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, 
 _STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
     "lsq": _lsq,
     "line": _line,
+    "modbus": _modbus,
     "exec": _exec,
 }
 
@@ -100,6 +126,19 @@ def stream_of(url: str) -> str:
     from agent.links.ports import port_key
 
     return f"serial:{port_key(address.path)}"
+
+
+def moved(target: Target, at: str) -> Target:
+    """The target at another address: `unit N`, `baud N` (of its serial line) or a URL. Raises ValueError."""
+    word, _, number = at.partition(" ")
+    if word == "unit" and number.isdecimal():
+        return replace(target, unit=int(number))
+    if word == "baud" and number.isdecimal():
+        address = parse_url(target.url)
+        options = dict(address.options) | {"baud": number}
+        shown = "&".join(f"{name}={value}" for name, value in options.items())
+        return replace(target, url=parse_url(f"serial:{address.path}?{shown}").url)
+    return replace(target, url=parse_url(at).url)
 
 
 async def open_link(target: Target) -> Link:

@@ -58,6 +58,13 @@ class Settle:
 
 
 @dataclass(frozen=True, slots=True)
+class Find:
+    """Close the connection and ask at another address, where the command moves the device; leaves `Found`."""
+
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Let time pass; leaves `Waited`."""
 
@@ -74,7 +81,7 @@ class Finish:
     cause: Cause | None = None
 
 
-Step = Connect | Drain | Read | Send | Settle | Wait | Finish
+Step = Connect | Drain | Read | Send | Settle | Find | Wait | Finish
 
 
 def step_text(step: Step) -> str:

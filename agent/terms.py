@@ -2,11 +2,12 @@
 
 from decimal import Decimal
 
-from agent.operation import BOOT, AbsoluteForm, Numbering, Readback, Terms
+from agent.operation import BOOT, AbsoluteForm, Elsewhere, Numbering, Readback, Terms
 from devices.calls import Call
 from devices.kinds import EffectClass, Policy
 from devices.patterns import exclude
 from devices.profile import Command, Profile, Setting
+from devices.templates import render
 from devices.values import plain
 
 
@@ -48,6 +49,7 @@ def terms_for(
         replies=_replies(profile),
         readback=back,
         form=form,
+        elsewhere=_elsewhere(profile, call),
         boot_query=profile.boot_read,
         mode=(command.mode.setting, command.mode.value) if command.mode is not None else None,
         setting=back.setting if back is not None else command.setting,
@@ -65,6 +67,15 @@ def terms_for(
     )
 
 
+def _elsewhere(profile: Profile, call: Call) -> Elsewhere | None:
+    """Where the device is found after the command; a numbering device tells on its own what became of it."""
+    confirm = call.command.confirm
+    if confirm is None or profile.dialect == "lsq":
+        return None
+    args = dict(call.args)
+    return Elsewhere(render(confirm.at, args), render(confirm.read, args), render(confirm.expect, args))
+
+
 def _replies(profile: Profile) -> dict[str, str]:
     """The patterns of answers that have one of their own, by the name of what is read."""
     replies = {s.name: s.reply for s in profile.settings.values()} | {BOOT: profile.boot_reply}
@@ -72,7 +83,12 @@ def _replies(profile: Profile) -> dict[str, str]:
 
 
 def _told_apart(profile: Profile, back: Readback) -> bool:
-    """Whether the answers of a read-back can never be mistaken for the ack of a command, nor the reverse."""
+    """Whether the answers of a read-back can never be mistaken for the ack of a command, nor the reverse.
+
+    Those of Modbus name their function, and no function both reads and writes alone.
+    """
+    if profile.dialect == "modbus":
+        return True
     line = profile.line
     asked = [back.setting, *([BOOT] if profile.boot_read is not None and not back.durable else [])]
     replies = _replies(profile)
@@ -87,11 +103,10 @@ def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | 
     """What shows the effect: the target of an absolute command, the form's or the verify's expectation."""
     if policy is Policy.READ_THEN_SET and command.absolute_form is not None:
         setting = profile.setting(profile.command(command.absolute_form.command).setting or "")
-        return _of_setting(setting, command.absolute_form.value)
+        return _of_setting(profile, setting, command.absolute_form.value)
     if command.verify is not None:
-        return _of_setting(
-            profile.setting(command.verify.setting), command.verify.expect, command.verify.tolerance
-        )
+        setting = profile.setting(command.verify.setting)
+        return _of_setting(profile, setting, command.verify.expect, command.verify.tolerance)
     if (
         command.setting is not None
         and command.effect_class is EffectClass.IDEMPOTENT
@@ -99,11 +114,11 @@ def _readback(profile: Profile, command: Command, policy: Policy) -> Readback | 
     ):
         setting = profile.setting(command.setting)
         if setting.read is not None and not setting.other_writers:
-            return _of_setting(setting, command.args[0].name)
+            return _of_setting(profile, setting, command.args[0].name)
     return None
 
 
-def _of_setting(setting: Setting, expect: str, tolerance: str | None = None) -> Readback:
+def _of_setting(profile: Profile, setting: Setting, expect: str, tolerance: str | None = None) -> Readback:
     return Readback(
         setting=setting.name,
         type=setting.type,
@@ -114,7 +129,18 @@ def _of_setting(setting: Setting, expect: str, tolerance: str | None = None) -> 
         max=_text(setting.max),
         durable=setting.durable,
         clamps=setting.clamps,
+        held_as=_held_as(profile, setting),
     )
+
+
+def _held_as(profile: Profile, setting: Setting) -> str | None:
+    """The cell of a register that holds floats: every other number stands in it as it was written."""
+    if profile.dialect != "modbus" or setting.read is None:
+        return None
+    from protocol.modbus.requests import request_of
+
+    cell = request_of(setting.read).cell
+    return str(cell) if cell is not None and cell.type in ("f32", "f64") else None
 
 
 def _absolute_form(profile: Profile, command: Command) -> AbsoluteForm | None:

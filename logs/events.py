@@ -167,7 +167,7 @@ _COPY: Final = ("seq", "attempt")
 _SHAPES: Final[Mapping[EventName, _Shape]] = {
     "sent": _Shape(("seq", "cmd", "attempt"), "sent"),
     "timeout": _Shape(_COPY, "timeout"),
-    "ack": _Shape(_COPY, "ack"),
+    "ack": _Shape(_COPY, "ack", "ack: {}"),
     "duplicate_ack": _Shape(_COPY, "ack (device: duplicate, ignored)"),
     # The ending names the attempt that was answered late; in front it would look like the one under way.
     "late_ack": _Shape(("seq",), "late ack, ignored", "late ack of attempt {}, ignored", fills="attempt"),
@@ -176,7 +176,7 @@ _SHAPES: Final[Mapping[EventName, _Shape]] = {
     "in_doubt": _Shape(("seq",), "in doubt", "in doubt: {}"),
     "resolved": _Shape(("seq",), "resolved", "resolved by {}"),
     "refused": _Shape(_COPY, "refused", "refused: {}"),
-    "busy": _Shape(_COPY, "busy"),
+    "busy": _Shape(_COPY, "busy", "busy: {}"),
     "lost": _Shape(_COPY, "connection lost"),
     "unsent": _Shape(_COPY, "did not leave", "did not leave: {}"),
     "not_sent": _Shape(("seq", "cmd"), "not sent", "not sent: {}"),

@@ -20,6 +20,7 @@ from agent.evidence import (
     Connected,
     Drained,
     Evidence,
+    Found,
     NotSent,
     Owner,
     Reading,
@@ -34,7 +35,7 @@ from agent.evidence import (
 from agent.operation import BOOT, Cause, Numbering, Outcome, Proof, Terms
 from agent.policy import next_step
 from agent.reckoning import reckon
-from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.values import enum_values, normalise, plain
 
 STEPS_MAX = 200
@@ -151,10 +152,17 @@ class _Imagined:
                 return self._send(step)
             case Settle():
                 return [Unanswered("settle") if self._mute else self._settle(step)]
+            case Find():
+                return [self._find()]
             case Wait(seconds=seconds):
                 return [Waited(seconds)]
             case Finish():
                 raise TypeError("a finish is not performed")
+
+    def _find(self) -> Found:
+        place = self.terms.elsewhere
+        there = self.effects > 0 and not self._mute and place is not None
+        return Found(not self.copies, there, place.expect if there and place is not None else None, "nobody")
 
     @property
     def _mute(self) -> bool:
@@ -265,7 +273,7 @@ def _candidates(type_text: str, low: str | None, high: str | None) -> Iterator[s
 
 def _suits(terms: Terms, values: dict[str, str]) -> bool:
     """The policy would send the command, it stays within the limits of the setting, and a reading shows it."""
-    facts: list[Evidence] = [Connected(1, session=1)]
+    facts: list[Evidence] = [Found(True, False, None, "nobody"), Connected(1, session=1)]
     facts += [Reading(name, text, 1, Why.BASELINE) for name, text in values.items()]
     back, want = terms.readback, _expected(terms, values)
     if back is None or want is None or readback.is_void(terms, reckon(facts)):
@@ -307,6 +315,8 @@ def _words(terms: Terms, step: Step, left: list[Evidence]) -> str:
             return "sends the same again"
         case Settle():
             return "lets a NOP use up the number"
+        case Find(at=at):
+            return f"looks for it at {at}"
         case Wait(seconds=seconds):
             return f"waits {seconds:g} s"
         case Finish():

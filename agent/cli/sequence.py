@@ -15,6 +15,7 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
@@ -77,6 +78,10 @@ class _Teller:
                 yield Row(at_s, Way.SILENCE, self._unheard(fact, now))
             case Unsent():
                 yield Row(at_s, Way.NOTE, f"the copy did not leave: {fact.why}")
+            case Declined():
+                yield Row(
+                    at_s, Way.ANSWER, f"is busy and takes nothing: {fact.text}", f"attempt {fact.attempt}"
+                )
             case Deferred():
                 busy = "is busy with something else" if fact.how == "busy" else "is still at it"
                 yield Row(at_s, Way.ANSWER, f"{busy} ({_seconds(fact.waited_s)})")
@@ -121,6 +126,8 @@ class _Teller:
 
 
 def _ack(fact: Acked) -> str:
+    if fact.queued:
+        return "has taken it and is not done yet"
     ack = "ack: duplicate, not executed again" if fact.duplicate else "ack"
     return ack if fact.value is None else f"{ack} ({fact.value})"
 

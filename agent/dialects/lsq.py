@@ -6,6 +6,7 @@ steps and reports facts; whether a step is wise was decided before, by the polic
 
 import secrets
 from contextlib import suppress
+from typing import NoReturn
 
 from agent.dialects.lsq_facts import (
     DURABLE_TIER,
@@ -281,6 +282,10 @@ class LsqStation:
         return await self._open_anew(hello, 1, above=hello.epoch)
 
     # --- commands -----------------------------------------------------------------------------------------------------
+
+    def elsewhere(self, at: str) -> NoReturn:
+        """Never asked for: a number tells what became of a command, wherever the device is."""
+        raise TypeError(f"no need to look at {at}")
 
     def unfit(self, text: str) -> str | None:
         """Why a command can never be carried to this device, or None."""

@@ -12,7 +12,7 @@ from agent.exchange import Lost
 from agent.operation import Cause
 from agent.registry import Lease, LeaseLost, WrongDevice
 from agent.secrets import Veil
-from agent.station import Expected, Identity, Means, Patience, check_identity
+from agent.station import Expected, Identity, Means, Patience, Station, check_identity
 from agent.steps import Send, Settle
 from devices.profile import Profile
 from logs.text import escape
@@ -79,6 +79,12 @@ class UnnumberedStation:
             return self._profile.identity.read, self._profile.identity.reply
         asked = (each for each in self._profile.settings.values() if each.read is not None)
         return next(((each.read or "", each.reply) for each in asked), None)
+
+    def elsewhere(self, at: str) -> Station:
+        """A station for reads where a command moves the device."""
+        if self._means.elsewhere is None:
+            raise TypeError("this station knows of no other address")
+        return self._means.elsewhere(at)
 
     async def take_over(self) -> NotSent:
         """There is nothing to take over: the equipment does not know whose it is."""

@@ -16,9 +16,11 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
+    Found,
     GiveUp,
     Nakked,
     NotSent,
@@ -36,7 +38,7 @@ from agent.evidence import (
 )
 from agent.operation import BOOT, Cause, Numbering, Terms
 from agent.reckoning import View
-from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 
 BASELINE, WANTED, STRANGE = "10", "15", "99"
 """The values of a setting: before, as expected after the command, and neither."""
@@ -70,6 +72,7 @@ class Setup:
     """One command on one kind of equipment.
 
     `durable`: tier 2. `kept`: the session existed before the command. `disturbed`: played with intrusions.
+    `tells_more`: the device may say that it takes nothing now, that it has taken the command, or that it cannot tell.
     """
 
     name: str
@@ -77,6 +80,7 @@ class Setup:
     durable: bool = False
     kept: bool = False
     disturbed: bool = True
+    tells_more: bool = False
 
     @property
     def numbered(self) -> bool:
@@ -112,8 +116,18 @@ def answers(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, 
             yield (Drained(_conn(facts), quiet_s, alive=False),)
         case Read():
             yield from _to_read(setup, facts, step)
+        case Find():
+            yield from ((fact,) for fact in _to_find(setup, facts))
         case Wait(seconds=seconds):
             yield (Waited(seconds),)
+
+
+def _to_find(setup: Setup, facts: Facts) -> Iterator[Evidence]:
+    before, place = not left(facts), setup.terms.elsewhere
+    yield Found(before, False, None, "nobody")
+    yield Found(before, True, None, "somebody")
+    if place is not None:
+        yield Found(before, True, place.expect, "it")
 
 
 def intrusions(setup: Setup, facts: Facts, step: Step) -> Iterator[tuple[Evidence, ...]]:
@@ -176,6 +190,9 @@ def _to_send(setup: Setup, facts: Facts, step: Send) -> Iterator[tuple[Evidence,
     if setup.numbered:
         words.append(BadSession("cmd", _boot(facts)))
         words += [Spent(Owner.OURS, 4), Spent(Owner.NOP, 0), Spent(Owner.OTHER)]
+    if setup.tells_more:
+        words.append(Declined(step.attempt, "busy", setup.terms.busy_max_s / 2))
+        words += [Acked(step.attempt, False, None, queued=True), Unknown("indeterminate")]
     words.append(Unsent("the device closed the connection"))
     words.append(Deferred("in_progress", setup.terms.busy_max_s))
     yield from ((sent, word) for word in words)

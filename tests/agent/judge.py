@@ -15,9 +15,11 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
+    Found,
     Nakked,
     Owner,
     Reading,
@@ -69,11 +71,14 @@ class Judge:
     """All that the facts so far amount to.
 
     `here`: no reconnect since the baseline or, without one, the last copy. `behind`: on the connection of the last
-    copy, which was refused. `queued`: the device has only taken the command. What only names a number is left out of
+    copy, which was refused. `queued`: the device has only taken the command. `taken` are the copies that a busy device
+    has not turned away. `moved`: the device answers where the command moves it. What only names a number is left out of
     comparisons, so that games which differ in nothing but names can be told to be the same.
     """
 
     copies: int = 0
+    taken: int = 0
+    moved: bool = False
     fates: tuple[Fate, ...] = ()
     boot: int | None = None
     opening: Record | None = field(default=None, compare=False)
@@ -111,12 +116,18 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
             if isinstance(fact, Drained) and not fact.alive:
                 j = replace(j, behind=False)
             return replace(j, owed_copy=False, owed_read=False) if seconds >= terms.late_max_s else j
+        case Unknown(how="indeterminate"):
+            return replace(j, behind=False)
         case Unknown() | Deferred():
             return replace(j, behind=False, owed_copy=True)
+        case Declined():
+            return replace(j, behind=False, taken=j.taken - 1)
+        case Found(before=False, value=value):
+            return replace(j, here=False, behind=False, moved=value == terms.elsewhere.expect)
         case Unsent():
             if j.fates and j.copies > 1:
                 return replace(j, behind=False, owed_copy=True)
-            return replace(j, behind=False, copies=j.copies - 1, fates=())
+            return replace(j, behind=False, copies=j.copies - 1, taken=j.taken - 1, fates=())
         case Reading():
             return _reading(terms, j, fact)
         case Booted():
@@ -131,7 +142,15 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
 
 def _copy(terms: Terms, j: Judge, fact: Sent) -> Judge:
     j = replace(
-        j, copies=min(3, j.copies + 1), looks=(), boot_after=None, waited_s=0.0, paused=False, behind=True
+        j,
+        copies=min(9, j.copies + 1),
+        taken=min(9, j.taken + 1),
+        moved=False,
+        looks=(),
+        boot_after=None,
+        waited_s=0.0,
+        paused=False,
+        behind=True,
     )
     if terms.idempotent:
         j = replace(j, here=True)
@@ -155,11 +174,12 @@ def _summed_up(fates: tuple[Fate, ...]) -> tuple[Fate, ...]:
 
 def _word(terms: Terms, j: Judge, fact: Acked | Nakked | Burnt | Spent | BadSession) -> Judge:
     if not j.fates:
-        no = isinstance(fact, Nakked) and j.copies == 1 and not terms.nak_may_follow_effect
+        no = isinstance(fact, Nakked) and j.taken == 1 and not terms.nak_may_follow_effect
         acked = isinstance(fact, Acked)
-        behind = isinstance(fact, Nakked) and (j.copies == 1 or not terms.idempotent)
+        queued = isinstance(fact, Acked) and (terms.queued or fact.queued)
+        behind = isinstance(fact, Nakked) and (j.taken == 1 or not terms.idempotent)
         j = replace(j, refused=no, owed_copy=False, behind=behind)
-        return replace(j, acked=j.acked or (acked and not terms.queued), queued=acked and terms.queued)
+        return replace(j, acked=j.acked or (acked and not queued), queued=queued)
     match fact:
         case Acked() | Spent(by=Owner.OURS, status=0):
             return _newest(j, ran=True)
@@ -216,13 +236,22 @@ def _reading(terms: Terms, j: Judge, fact: Reading) -> Judge:
 def words(terms: Terms, j: Judge) -> frozenset[Outcome]:
     """Every word, doubt aside, that the evidence allows once something was sent."""
     allowed: set[Outcome] = set()
-    if j.acked or any(fate.ran for fate in j.fates) or shows(terms, j, WANTED):
+    if j.acked or j.moved or any(fate.ran for fate in j.fates) or shows(terms, j, WANTED):
         allowed.add(Outcome.APPLIED)
-    if j.refused or (j.fates and all(f.never for f in j.fates) and any(f.refused for f in j.fates)):
+    if (
+        j.refused
+        or untaken(terms, j)
+        or (j.fates and all(f.never for f in j.fates) and any(f.refused for f in j.fates))
+    ):
         allowed.add(Outcome.REFUSED)
     if (j.fates and all(fate.never for fate in j.fates)) or shows_baseline(terms, j):
         allowed.add(Outcome.NOT_APPLIED)
     return frozenset(allowed)
+
+
+def untaken(terms: Terms, j: Judge) -> bool:
+    """A busy device has turned every copy away, and it says no before any effect."""
+    return bool(j.copies) and not j.taken and not terms.nak_may_follow_effect
 
 
 def unreliable(j: Judge) -> bool:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from agent.operation import AbsoluteForm, Numbering, Readback, Terms
+from agent.operation import AbsoluteForm, Elsewhere, Numbering, Readback, Terms
 from devices.kinds import Policy
 from tests.agent.game import Setup
 
@@ -115,6 +115,26 @@ def _plain(attempts_max: int) -> list[Setup]:
     ]
 
 
+def telling_more() -> list[Setup]:
+    """Equipment that tells busy from taken, and a command that moves the device to another address."""
+    once = replace(ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE)
+    place = Elsewhere("unit 5", "GET unit", "5")
+    verify = replace(unnumbered(Policy.GET_VERIFY, durable=True), apart=True)
+    commands = {
+        "no-retry": (once, True),
+        "no-retry, nak may follow the effect": (replace(once, nak_may_follow_effect=True), True),
+        "no-retry, moves": (replace(once, elsewhere=place), True),
+        "get-verify, moves": (replace(verify, elsewhere=place), False),
+        "resend": (replace(SET, numbering=Numbering.NONE, readback=TARGET), True),
+        "get-verify": (verify, False),
+        "read-then-set": (replace(unnumbered(Policy.READ_THEN_SET, durable=True), apart=True), False),
+    }
+    return [
+        Setup(f"tells more: {name}", replace(terms, attempts_max=1), disturbed=disturbed, tells_more=True)
+        for name, (terms, disturbed) in commands.items()
+    ]
+
+
 ATTEMPTS = (1, 2, 3)
 HEAVY = (
     "idempotent durable read-back",
@@ -163,6 +183,7 @@ SETUPS = [
     for setup in (*_lsq(attempts_max), *_plain(attempts_max))
     if _playable(setup)
 ]
+SETUPS += telling_more()
 """Every setup that is played to the end."""
 
 

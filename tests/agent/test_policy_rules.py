@@ -15,9 +15,11 @@ from agent.evidence import (
     Booted,
     Burnt,
     Connected,
+    Declined,
     Deferred,
     Drained,
     Evidence,
+    Found,
     GiveUp,
     Nakked,
     NotSent,
@@ -34,9 +36,9 @@ from agent.evidence import (
     Waited,
     Why,
 )
-from agent.operation import BOOT, Cause, Numbering, Outcome, Terms
+from agent.operation import BOOT, Cause, Elsewhere, Numbering, Outcome, Terms
 from agent.policy import next_step
-from agent.steps import Connect, Drain, Finish, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 from devices.kinds import Policy
 from tests.agent.game import AS_OPENED, DIGEST, KEPT, OPENED
 from tests.agent.setups import ADJUST, LATE_S, OFFSET, SET, SETTLE_S, TARGET, unnumbered
@@ -374,7 +376,42 @@ EVIDENCE = [
          Outcome.NOT_APPLIED),
 ]  # fmt: skip
 
-RULES = [*LSQ1, *EVIDENCE]
+PLAIN_ONCE = replace(ONCE, numbering=Numbering.NONE)
+MOVES = replace(PLAIN_ONCE, elsewhere=Elsewhere("unit 5", "GET unit", "5"))
+NOBODY, MOVED = Found(True, False, None, "nobody"), Found(False, True, "5", "5")
+GONE = [NOBODY, Connected(1), plain(1, 1), SILENCE]
+STILL_GONE = [*GONE, Found(False, False, None, "nobody")]
+BUSY = Declined(1, "exception 6", 1.0)
+
+TOLD_MORE = [
+    Rule("busy: what took nothing may be sent again, also what is never repeated", PLAIN_ONCE,
+         [Connected(1), plain(1, 1), BUSY], Send(ADJUST.text, 2)),
+    Rule("busy: it uses up no attempt", replace(VERIFY, attempts_max=1), [*BEGUN, BUSY], Send(ADJUST.text, 2)),
+    Rule("busy: a refusal of the only copy that was taken is one", VERIFY,
+         [*BEGUN, BUSY, plain(2, 1), Nakked(2, "no")], Outcome.REFUSED),
+    Rule("busy: patience ends, and nothing has happened", PLAIN_ONCE,
+         [Connected(1), plain(1, 1), replace(BUSY, waited_s=60.0)], Outcome.REFUSED),
+    Rule("busy: said to a later copy it says nothing of the first", VERIFY,
+         [*SILENT, Connected(2), verify("10"), Waited(LATE_S), Connected(3), verify("10", 3), plain(2, 3),
+          replace(BUSY, attempt=2)], Read("offset", Why.VERIFY)),
+    Rule("taken, not done: read back, never sent again", VERIFY, [*BEGUN, Acked(1, False, None, queued=True)],
+         Read("offset", Why.VERIFY)),
+    Rule("taken, not done: nothing to read back, in doubt", PLAIN_ONCE,
+         [Connected(1), plain(1, 1), Acked(1, False, None, queued=True)], Outcome.IN_DOUBT),
+    Rule("no clear word: an absolute command may be sent again, and nothing is owed", PLAIN_SET,
+         [Connected(1), plain(1, 1, SET.text), Unknown("indeterminate")], Send(SET.text, 2)),
+    Rule("link: the new address is asked first", MOVES, [], Find("unit 5")),
+    Rule("link: nobody may answer there", MOVES, [replace(NOBODY, answered=True)], Outcome.NOT_SENT),
+    Rule("link: then it is sent", MOVES, [NOBODY, Connected(1)], Send(ADJUST.text, 1)),
+    Rule("link: after silence it is looked for there", MOVES, GONE, Find("unit 5")),
+    Rule("link: where it answers it has moved", MOVES, [*GONE, MOVED], Outcome.APPLIED),
+    Rule("link: another one there is no proof", MOVES, [*STILL_GONE, Waited(LATE_S), replace(MOVED, value="7")],
+         Outcome.IN_DOUBT),
+    Rule("link: a device may need time to restart", MOVES, STILL_GONE, Wait(LATE_S)),
+    Rule("link: a device that restarts is looked for again", MOVES, [*STILL_GONE, Waited(LATE_S)], Find("unit 5")),
+]  # fmt: skip
+
+RULES = [*LSQ1, *EVIDENCE, *TOLD_MORE]
 
 
 def check_rule(rule: Rule, step: Step) -> None:

@@ -14,7 +14,7 @@ from agent.operation import Outcome
 from agent.steps import Finish, Send, step_text
 from devices.kinds import Policy
 from tests.agent.game import Brain, Setup, left
-from tests.agent.judge import shows_baseline, stands_already, unreliable, words
+from tests.agent.judge import shows_baseline, stands_already, unreliable, untaken, words
 from tests.agent.setups import SETUPS
 from tests.agent.walk import Position, Walk
 
@@ -54,8 +54,10 @@ def check_send(at: Position, step: Send) -> None:
         assert step.number is None, where
         assert not stands_already(terms, judge), where
         return
-    assert terms.policy is not Policy.NO_RETRY, where
     assert step.text == copies[0].text, where
+    if untaken(terms, judge):
+        return
+    assert terms.policy is not Policy.NO_RETRY, where
     assert not any(isinstance(fact, Acked) for fact in facts), where
     if not at.setup.numbered:
         assert not judge.owed_copy, where

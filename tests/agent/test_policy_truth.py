@@ -14,7 +14,7 @@ from agent.operation import Numbering, Outcome
 from agent.steps import Finish
 from devices.kinds import Policy
 from tests.agent.game import Brain, Setup
-from tests.agent.setups import ADJUST, SET, TARGET, unnumbered
+from tests.agent.setups import ADJUST, SET, TARGET, telling_more, unnumbered
 from tests.agent.truth import World, endings, moves
 from tests.agent.walk import outlook
 
@@ -54,6 +54,8 @@ TRUTHS = [
         for name, terms in PLAIN.items()
     ),
 ]
+
+TRUTHS += [setup for setup in telling_more() if "nak" not in setup.name]
 
 NEVER_RAN = (Outcome.REFUSED, Outcome.NOT_SENT, Outcome.NOT_APPLIED)
 

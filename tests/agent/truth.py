@@ -16,8 +16,10 @@ from agent.evidence import (
     BadSession,
     Burnt,
     Connected,
+    Declined,
     Drained,
     Evidence,
+    Found,
     NotSent,
     Owner,
     Reading,
@@ -30,7 +32,7 @@ from agent.evidence import (
     Why,
 )
 from agent.operation import BOOT, Cause
-from agent.steps import Connect, Drain, Read, Send, Session, Settle, Step, Wait
+from agent.steps import Connect, Drain, Find, Read, Send, Session, Settle, Step, Wait
 from tests.agent.game import DIGEST, Setup
 
 BEFORE, DELTA = 10, 5
@@ -44,7 +46,7 @@ class World:
     `session` 0 is none, `last` the number consumed in it, `record` as in WIRE.md 2; `late` are the copies under way,
     `life` is the session that the agent was last told. `answers` are late ones on a surviving stream, oldest first: an
     ack is None, a reading its value. `cut`: the open connection did not outlive a start of the device. Only where
-    somebody reads on the connection of an unanswered copy does that matter.
+    somebody reads on the connection of an unanswered copy does that matter. `first`: no copy was written yet.
     """
 
     executed: int = 0
@@ -60,6 +62,7 @@ class World:
     life: int | None = None
     answers: tuple[str | None, ...] = ()
     cut: bool = False
+    first: bool = True
 
 
 Move = tuple[World, tuple[Evidence, ...]]
@@ -80,8 +83,12 @@ def moves(setup: Setup, world: World, step: Step) -> Iterator[Move]:
             case Drain():
                 for quiet in _quieted(setup, before):
                     yield quiet, (Drained(quiet.conn, step.quiet_s),)
+            case Find():
+                yield before, (_found(setup, before),)
             case Wait(seconds=seconds):
-                yield before, (Waited(seconds),)
+                long = seconds >= setup.terms.late_max_s
+                for after in _quieted(setup, before) if long else (before,):
+                    yield after, (Waited(seconds),)
 
 
 def endings(setup: Setup, world: World) -> Iterator[World]:
@@ -164,6 +171,7 @@ def _send(setup: Setup, w: World, step: Send) -> Iterator[Move]:
         number = (w.life or 0, 1)
     seq, session, digest = (number[1], number[0], DIGEST) if number else (0, None, None)
     sent = Sent(step.attempt, w.conn, step.text, seq, session, digest)
+    w = replace(w, first=False)
     if w.cut:
         yield w, (sent, Unknown("lost"))
         return
@@ -180,6 +188,19 @@ def _send(setup: Setup, w: World, step: Send) -> Iterator[Move]:
         yield replace(done, answers=(*done.answers, None)), (sent, Unknown("silence"))
     yield w, (sent, Unknown("lost"))
     yield replace(w, late=(*w.late, number)), (sent, Unknown("silence"))
+    if setup.tells_more:
+        yield w, (sent, Declined(step.attempt, "busy", setup.terms.busy_max_s / 2))
+        taken = Acked(step.attempt, False, None, queued=True)
+        yield replace(w, late=(*w.late, number)), (sent, taken)
+        for then in (w, done):
+            yield then, (sent, Unknown("indeterminate"))
+
+
+def _found(setup: Setup, w: World) -> Evidence:
+    """At its other address the device answers once it has been moved there."""
+    place = setup.terms.elsewhere
+    there = w.executed > 0 and place is not None
+    return Found(w.first, there, place.expect if there and place is not None else None, "")
 
 
 def _settle(w: World, step: Settle) -> Iterator[Move]:

@@ -80,7 +80,7 @@ def outlook(terms: Terms, v: View) -> Hashable:
     copies = [v.copies[0].conn, v.copies[-1].conn] if v.copies else []
     conns = [places.setdefault(c, len(places)) for c in (v.conn, v.baseline_conn, *copies)]
     late_s = terms.late_max_s
-    refused = isinstance(v.word, Nakked) and (len(v.copies) == 1 or not terms.idempotent)
+    refused = isinstance(v.word, Nakked) and (v.taken == 1 or not terms.idempotent)
     quiet = [look.waited_s >= late_s or (refused and look.conn == copies[-1]) for look in v.readings]
     looks = (
         *(
@@ -115,6 +115,7 @@ def outlook(terms: Terms, v: View) -> Hashable:
         (min(v.failed_reads, terms.attempts_max), v.problem),
         (terms.if_needed and v.waits > 0, terms.if_needed and v.baseline_waits > 0),
         (min(v.waited_s, late_s), v.given_up is None),
+        (min(v.taken, 2), v.there_before, tuple(v.there)),
     )
 
 
@@ -128,8 +129,8 @@ def _plain(word: Acked | Nakked | Burnt | Spent | None) -> Hashable:
     match word:
         case Spent(by=by, status=status):
             return (Spent, by, status)
-        case Acked(duplicate=duplicate):
-            return (Acked, duplicate)
+        case Acked(duplicate=duplicate, queued=queued):
+            return (Acked, duplicate, queued)
     return None if word is None else word.__class__.__name__
 
 
