@@ -1,24 +1,20 @@
 """How does a field list from a spreadsheet become an inventory?
 
-Columns `name,profile,url,line,unit,group,tags,serial` in any order, separated by commas, semicolons or tabs.
-Rules: the outcome has the shape of `inventory.yaml`, so that both are checked by the same code; places are
-those of the CSV; groups and lines exist by being named, a line's `url` stands in one of its rows at least;
-blank rows do not count.
+Columns `name,profile,url,line,unit,group,tags,serial` in any order; how cells are told apart is `devices/csv_rows`'.
+Rules: the outcome has the shape of `inventory.yaml`, so that both are checked by the same code; places are those of the
+CSV; groups and lines exist by being named, a line's `url` stands in one of its rows at least.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterator
-from itertools import chain, repeat
 from pathlib import Path
 
+from devices.csv_rows import Row, csv_rows
 from devices.problems import FileProblem, FileProblems, did_you_mean
 from devices.source import Document, Place, read_text
 from devices.source import Path as DataPath
 
 COLUMNS = ("name", "profile", "url", "line", "unit", "group", "tags", "serial")
-DELIMITERS = ",;\t"
 
 _TAG_SEPARATORS = re.compile(r"[\s,;|]+")
 
@@ -73,25 +69,12 @@ class _Table:
         if self.problems:
             raise FileProblems(self.problems)
 
-    def rows(self) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-        """Yield each row that is not blank: its line, and its cells with the column where each begins."""
-        lines = list(io.StringIO(self.text, newline=""))
-        first = next((line for line in lines if line.strip()), "")
-        delimiter = max(DELIMITERS, key=first.count)
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        begins = 1
-        while True:
-            try:
-                cells = next(reader)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                self.problem((reader.line_num, 1), f"not CSV: {error}")
-                return
-            if any(cell.strip() for cell in cells):
-                starts = chain(_starts(lines[begins - 1], delimiter), repeat(1))
-                yield begins, [(cell.strip(), start) for cell, start in zip(cells, starts, strict=False)]
-            begins = reader.line_num + 1
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows; where the file ends to be CSV they end with a problem."""
+        try:
+            yield from csv_rows(self.path, self.text)
+        except FileProblem as problem:
+            self.problems.append(problem)
 
     def columns(self, header: list[tuple[str, int]], number: int) -> list[str]:
         names = [cell.lower() for cell, _ in header]
@@ -144,14 +127,3 @@ class _Table:
         if known["url"] != url[0]:
             self.problem((number, url[1]), f"the line '{name}' has another url further up: {known['url']}")
         self.places.setdefault(("lines", name, "url"), (number, url[1]))
-
-
-def _starts(line: str, delimiter: str) -> list[int]:
-    """Return the column, from 1, where each cell of a line begins; a delimiter in quotes begins none."""
-    starts = [1]
-    quoted = False
-    for index, char in enumerate(line):
-        quoted ^= char == '"'
-        if char == delimiter and not quoted:
-            starts.append(index + 2)
-    return starts

@@ -167,6 +167,7 @@ class Narrator:
         elapsed_s: float | None = None,
     ) -> Event:
         o, last = self._operation, self._last
+        sent = o.command if last is None or last.text == o.terms.text else last.text
         return Event(
             ts=ts,
             level=level,
@@ -177,7 +178,7 @@ class Narrator:
             policy=o.terms.policy.value,
             session=last.session if last is not None else None,
             seq=last.seq if last is not None else None,
-            cmd=(last.text if last is not None else o.command).partition(" ")[0],
+            cmd=sent.partition(" ")[0],
             setting=o.terms.setting,
             attempt=attempt,
             event=name,

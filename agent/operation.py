@@ -64,8 +64,9 @@ class Readback:
     """How a setting tells whether the command took effect (CATALOG.md 2).
 
     `expect` is an expression over `before`, the arguments and other settings; for an absolute command it names only
-    arguments. `clamps` is None where the profile does not say whether the device has stops. `held_as`: how the device
-    holds the number where that rounds it, as a Modbus cell such as f32.
+    arguments. `at_start`: what a restart of the device puts the setting to, where that is known. `clamps` is None where
+    the profile does not say whether the device has stops. `held_as`: how the device holds the number where that rounds
+    it, as a Modbus cell such as f32.
     """
 
     setting: str
@@ -76,6 +77,7 @@ class Readback:
     min: str | None = None
     max: str | None = None
     durable: bool = False
+    at_start: str | None = None
     clamps: bool | None = None
     held_as: str | None = None
 

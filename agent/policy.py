@@ -387,6 +387,14 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         if wanted:
             return Send(v.copies[0].text, len(v.copies) + 1)
         return Finish(Outcome.NOT_APPLIED, Proof.VERIFIED, _AS_BEFORE)
+    if verdict is readback.Verdict.AT_START:
+        if wanted and t.policy is Policy.READ_THEN_SET:
+            return Send(
+                v.copies[0].text, len(v.copies) + 1
+            )  # absolute: what a restart undid is only set again
+        return _doubt(
+            f"{_heard(v)}, and the setting is as before, which a restart of the device would show too"
+        )
     if verdict is readback.Verdict.OTHER:
         return _doubt(
             "the setting shows neither the old nor the expected value: clamped, or someone else wrote"

@@ -10,7 +10,7 @@ The evidence rules of CATALOG.md 2. A read-back may end the matter or ask for an
 | comparable | the device can tell the values apart | `_alike` |
 | correlated | its answer cannot be one that is owed | `may_ask`, `way_back`; the stream's part in `dialects/debts.py` |
 | void | expected is not the value from before | `is_void` |
-| boots | no start lies between that could have put it back | `_boot_voids`, `_unless_booted` |
+| boots | no start lies between that could have put it there | `_boot_voids`, `_unless_booted`, `_may_be_a_start` |
 | clamps | an unchanged value cannot be a stop | `baseline_authorises` |
 | sole writer | nobody else writes the setting | `devices/catalog.py`, `terms.py`: no read-back at all |
 """
@@ -35,6 +35,7 @@ class Verdict(StrEnum):
 
     EXPECTED = "expected"
     BASELINE = "baseline"
+    AT_START = "at_start"  # the baseline, which a restart that nobody noticed would show too
     OTHER = "other"
     UNCLEAR = "unclear"
 
@@ -136,12 +137,16 @@ def look(terms: Terms, v: View) -> Step | Verdict:
     if value is None:
         return _another_look(terms, back, v, readings)
     if _alike(back, value, want):
+        if _may_be_a_start(terms, back, v, want):
+            return Verdict.UNCLEAR
         return _unless_booted(back, v, Verdict.EXPECTED)
     before = v.baselines.get(back.setting)
     if before is None or not _alike(back, value, before):
         return Verdict.OTHER if _twice(back, readings) else _another_look(terms, back, v, readings)
     if not quiet:
         return way_back(terms, v, quiet=True)
+    if _may_be_a_start(terms, back, v, before):
+        return Verdict.AT_START
     return _unless_booted(back, v, Verdict.BASELINE)
 
 
@@ -230,9 +235,20 @@ def _boot_voids(terms: Terms, back: Readback, v: View) -> bool:
         return False
     if v.number is not None:
         return v.connected is None or v.connected.boot != v.number.life.boot
+    return v.booted or (back.at_start is None and _boot_would_be_hidden(terms, v))
+
+
+def _boot_would_be_hidden(terms: Terms, v: View) -> bool:
     since = v.copies[-1].conn if v.baseline_conn is None or terms.idempotent else v.baseline_conn
-    hidden = terms.survives_reopen or (v.conn is not None and v.conn != since)
-    return v.booted or (hidden and v.baselines.get(BOOT) is None)
+    reopened = terms.survives_reopen or (v.conn is not None and v.conn != since)
+    return reopened and v.baselines.get(BOOT) is None
+
+
+def _may_be_a_start(terms: Terms, back: Readback, v: View, value: str) -> bool:
+    """Whether a start that nobody would have noticed could have put the setting to this value."""
+    if back.durable or v.number is not None or back.at_start is None:
+        return False
+    return _boot_would_be_hidden(terms, v) and _alike(back, value, back.at_start)
 
 
 def hidden_by_a_boot(terms: Terms, v: View) -> bool:
@@ -240,6 +256,9 @@ def hidden_by_a_boot(terms: Terms, v: View) -> bool:
     back, counted = terms.readback, v.baselines.get(BOOT)
     if back is None or back.durable:
         return False
+    seen = v.readings[-1].value if v.readings else None
+    if seen is not None and _may_be_a_start(terms, back, v, seen):
+        return True
     return _boot_voids(terms, back, v) or (v.boot_after is not None and v.boot_after != counted)
 
 

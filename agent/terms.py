@@ -128,6 +128,7 @@ def _of_setting(profile: Profile, setting: Setting, expect: str, tolerance: str 
         min=_text(setting.min),
         max=_text(setting.max),
         durable=setting.durable,
+        at_start=setting.at_start,
         clamps=setting.clamps,
         held_as=_held_as(profile, setting),
     )

@@ -2,7 +2,7 @@
 
 A `BaseDevice` keeps the connections, brings what arrives into order, suffers the faults of a plan and enters every
 effect into a ledger. What a request is and how it is answered is said by the device of a tongue: `device.py`
-(LSQ1), `text_device.py` (plain lines). It lives on the running asyncio loop's timers alone.
+(LSQ1), `text_device.py` (plain lines), `modbus_device.py`. It lives on the running asyncio loop's timers alone.
 
 1. A message is counted, and its faults drawn, when it reaches the device; they hold for its whole exchange,
    also where the ack comes much later. The second copy of `duplicate_request` has no faults of its own.
@@ -122,7 +122,8 @@ class BaseDevice(ABC, Generic[Request]):
             sink,
             hang_up,
             self._arrived,
-            ends=self._tongue.ends,
+            on_opened=self.opened,
+            cutter=self._tongue.cutter(),
             echo=self._echo,
         )
         if self._habits.slots is not None and len(self._conns) >= self._habits.slots:
@@ -267,13 +268,16 @@ class BaseDevice(ABC, Generic[Request]):
 
     # What leaves
 
-    def _answer(self, number: Hashable, data: bytes, message: Message[Request]) -> None:
+    def _answer(self, number: Hashable, data: bytes | None, message: Message[Request]) -> None:
+        """Answer a message on a connection; None: with nothing, and only what else goes wrong then happens."""
         faults, conn = message.faults, self._conns.get(number)
         if REBOOTS & faults.armed.keys():
             self._boot_instead(faults)
             return
         if Fault.CUT in faults and conn is not None:
             self._end(conn)
+            return
+        if data is None:
             return
         arriving = disturbed(
             data, faults, self._tongue, request=message.data, previous=self._previous, rng=self._rng

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from simulator.fault_kinds import DEVICE, LSQ, TEXT
+from simulator.fault_kinds import DEVICE, LSQ, MODBUS, TEXT
 from simulator.fault_terms import Vocabulary
 from simulator.proxy.faults import PROXY
 
@@ -38,17 +38,25 @@ def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
     )
 
 
-def _only(one: Vocabulary, other: Vocabulary) -> str:
-    return ", ".join(name for name in one.faults if name not in other.faults)
+_TONGUES = {"LSQ1": LSQ, "plain text": TEXT, "Modbus": MODBUS}
+
+
+def _unknown() -> str:
+    """Which faults mean nothing to which tongue."""
+    return "; ".join(
+        f"not of {name}: {', '.join(fault for fault in DEVICE.faults if fault not in tongue.faults)}"
+        for name, tongue in _TONGUES.items()
+    )
 
 
 _DEVICE_EPILOG = _epilog(
     DEVICE,
-    f"Messages: {', '.join(LSQ.kinds)} (plain text: {', '.join(TEXT.kinds)}), any. S: seconds. LSQ1 alone:"
-    f" {_only(LSQ, TEXT)}; plain text alone: {_only(TEXT, LSQ)}.",
+    f"Messages: {', '.join(LSQ.kinds)} (plain text and Modbus: {', '.join(TEXT.kinds)}), any. S: seconds."
+    f" N: a code. {_unknown()}.",
     "device --tcp 127.0.0.1:7001",
     'device --faults "cmd 1: drop_ack; any 2-3: delay 0.8"',
     'device --faults "seed 7: drop_ack 0.2, nop cut 0.1"',
+    "device --profile waveshare/modbus-rtu-relay --pty --unit 1,3",
 )
 _PROXY_EPILOG = _epilog(
     PROXY,
@@ -75,16 +83,37 @@ def device(
         Path | None, typer.Option(metavar="PATH", help="A name for that port that stays the same.")
     ] = None,
     profile: Annotated[
-        str, typer.Option(metavar="NAME", help="demo/controller (LSQ1) or demo/controller-line (plain text).")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="demo/controller (LSQ1), demo/controller-line (plain text), or Modbus: demo/adder-modbus,"
+            " waveshare/modbus-rtu-relay, eastron/sdm630.",
+        ),
     ] = "demo/controller",
-    serial: Annotated[str, typer.Option(metavar="TEXT", help="The serial that it reports.")] = "SIM-1",
+    serial: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="The serial that it reports; of several units the first.  [SIM-1]"),
+    ] = None,
     model: Annotated[
         str | None, typer.Option(metavar="TEXT", help="LSQ1: the model that it reports.  [demo]")
     ] = None,
     tier: Annotated[
         int | None, typer.Option(min=0, max=2, help="LSQ1: what it remembers across boots.  [1]")
     ] = None,
-    unit: Annotated[int | None, typer.Option(min=1, max=247, help="LSQ1: its address.  [1]")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Its address, 1 to 247. Modbus: also several on one line, 1,3; each is a machine with its own"
+            " faults and files.  [1]",
+        ),
+    ] = None,
+    framing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="Modbus: tcp or rtu.  [on a serial port rtu, else as the machine has it]"
+        ),
+    ] = None,
     faults: Annotated[str, typer.Option(metavar="PLAN", help="What goes wrong; see below.")] = "",
     seed: Annotated[int, typer.Option(help="Repeats the noise of junk and bit_flip.")] = 0,
     echo: Annotated[bool, typer.Option("--echo", help="Everything comes back as it went in.")] = False,
@@ -109,10 +138,15 @@ def device(
         typer.Option("--opening-boots", help="Opening a connection boots it, as DTR does to some boards."),
     ] = False,
     ledger: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="One JSON line per effect, on the disk at once.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="One JSON line per effect, on the disk at once; of several units FILE-1, FILE-3.",
+        ),
     ] = None,
     state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What it knows after this process was killed.")
+        Path | None,
+        typer.Option(metavar="FILE", help="What it knows after this process was killed; as for --ledger."),
     ] = None,
     seconds: Annotated[
         float | None, typer.Option("--for", min=0.0, max=SECONDS_MAX, help="Stop after so many seconds.")
@@ -120,7 +154,7 @@ def device(
     json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but errors on stderr.")] = False,
 ) -> None:
-    """Serve one device on a TCP port, or as a serial port.
+    """Serve a device on a TCP port, or as a serial port.
 
     SIGINT and SIGTERM stop it; it then prints its own counts. SIGHUP reboots the device: the running command
     and whatever it does not keep are lost, on TCP the connections too. With --pty, SIGUSR1 pulls the plug and
@@ -132,7 +166,8 @@ def device(
     from simulator import report
     from simulator.habits import Habits
     from simulator.host import serve
-    from simulator.setup import Setup, SimulateError, switch_on
+    from simulator.makers import switch_on
+    from simulator.setup import Setup, SimulateError
 
     def observe(word: str, line: str) -> None:
         if not quiet:
@@ -141,7 +176,22 @@ def device(
     said = f"{greeting}\r\n".encode() if greeting else b""
     habits = Habits(slots, idle_close, deaf, said, opening_boots)
     setup = Setup(
-        tcp, pty, link, profile, serial, model, tier, unit, faults, seed, echo, habits, ledger, state, seconds
+        tcp,
+        pty,
+        link,
+        profile,
+        serial,
+        model,
+        tier,
+        unit,
+        framing,
+        faults,
+        seed,
+        echo,
+        habits,
+        ledger,
+        state,
+        seconds,
     )
     try:
         simulated = switch_on(setup, partial(secrets.randbits, 32), observe)
@@ -172,7 +222,8 @@ def proxy(
         str,
         typer.Option(
             metavar="HOW",
-            help="What one message is: raw (as it was read), line (to a line feed), zero (to a 0).",
+            help="What one message is: raw (as it was read), line (to a line feed), zero (to a 0), mbap or rtu (a"
+            " Modbus frame, and as it was read what is none).",
         ),
     ] = "raw",
     seconds: Annotated[

@@ -12,9 +12,6 @@ from protocol.native.frame import Frame, digest
 from simulator.cutter import Cutter
 from simulator.delivery import Outbox
 
-# Longer than any request; input without an end is handed on in pieces of this size.
-_PIECE_MAX = 1024
-
 
 @dataclass(frozen=True, slots=True)
 class Copy:
@@ -41,11 +38,11 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class TextCopy:
-    """One line that a text device was asked, faults on the way notwithstanding.
+    """One request to a device that knows no numbers, faults on the way notwithstanding.
 
     Attributes:
         conn: Number of the connection, from 1.
-        text: The line without its end; bytes that are not UTF-8 are replaced.
+        text: A line without its end, bytes that are not UTF-8 replaced; a Modbus order as `orders.py` writes it.
         at_s: When it came, in seconds on the simulator's clock.
     """
 
@@ -77,7 +74,8 @@ class Conn:
         hang_up: Callable[[], None],
         arrived: Callable[["Conn", bytes | None], None],
         *,
-        ends: bytes,
+        on_opened: Callable[["Conn"], None],
+        cutter: Cutter,
         echo: bool = False,
     ) -> None:
         """Made by a device's `connect`.
@@ -86,9 +84,9 @@ class Conn:
             number: From 1.
             sink: Takes the device's bytes.
             hang_up: Hears that the device ended the connection.
-            arrived: Takes one block up to and with its end, or a piece of an endless one, or None for the end
-                of the connection.
-            ends: Each of these bytes ends a block.
+            arrived: Takes one block as the cutter gives it out, or None for the end of the connection.
+            on_opened: Hears that somebody has opened the port at the other end.
+            cutter: Says where a block ends.
             echo: Everything comes back as it went in.
         """
         self.number = number
@@ -96,7 +94,8 @@ class Conn:
         self.hung_up = False
         self._hang_up = hang_up
         self._arrived = arrived
-        self._cutter = Cutter(ends, _PIECE_MAX)
+        self._on_opened = on_opened
+        self._cutter = cutter
         self._echo = echo
         self._deaf_until_s = 0.0
         self._idle: asyncio.TimerHandle | None = None
@@ -114,6 +113,10 @@ class Conn:
             self.outbox.send(data)
         for block in self._cutter.feed(data):
             self._arrived(self, block)
+
+    def opened(self) -> None:
+        """Somebody has opened the port at the other end of a line that lay there before."""
+        self._on_opened(self)
 
     def closed(self) -> None:
         """The peer is gone; what it sent before still counts. May be called again, and after a hang-up."""

@@ -32,6 +32,7 @@ _STATUS = {
     Verdict.OK: Status.OK,
     Verdict.BAD_ARGUMENT: Status.BAD_ARG,
     Verdict.BAD_COMMAND: Status.BAD_COMMAND,
+    Verdict.BAD_ADDRESS: Status.BAD_ARG,
     Verdict.REFUSED: Status.REFUSED,
 }
 
@@ -164,7 +165,7 @@ class SimulatedDevice(BaseDevice[Frame]):
 
     def _take(self, message: Message[Frame]) -> None:
         if Fault.DRIFT in message.faults:
-            self._effects.drift(message.request.payload.decode(errors="replace"))
+            self._effects.drift((message.request.payload.decode(errors="replace").rpartition(" ")[2],))
         number = message.conn.number
         gone = number not in self._conns  # a late copy outlives its connection
         if gone:

@@ -108,12 +108,10 @@ class Effects:
         """Answer one query; changes nothing."""
         return self._equipment.read(text)
 
-    def drift(self, text: str) -> None:
-        """The value that a query asks for moves by itself. Raises DiskError."""
-        name = text.rpartition(" ")[2]
-        if name in self.values():
-            self._nudge((name,))
-            self._write()
+    def drift(self, names: Iterable[str]) -> None:
+        """Values that a query asks for move by themselves. Raises DiskError."""
+        self._nudge(name for name in names if name in self.values())
+        self._write()
 
     def is_query(self, text: str) -> bool:
         """Whether this asks, instead of telling to do something."""

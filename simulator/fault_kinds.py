@@ -23,6 +23,7 @@ class Fault(StrEnum):
     REBOOT_INSIDE = "reboot_inside"
     REBOOT_AFTER = "reboot_after"
     BUSY = "busy"
+    EXCEPTION = "exception"
     REFUSE = "refuse"
     IGNORE = "ignore"
     APPLY_LATE = "apply_late"
@@ -30,6 +31,7 @@ class Fault(StrEnum):
     OTHER_WRITER = "other_writer"
     DRIFT = "drift"
     NAK_AFTER_EFFECT = "nak_after_effect"
+    EXCEPTION_AFTER = "exception_after"
     LONG_REPLY = "long_reply"
     INDETERMINATE = "indeterminate"
     CUT = "cut"
@@ -47,6 +49,9 @@ class Fault(StrEnum):
     WRONG_UNIT = "wrong_unit"
     SPLIT = "split"
     TRICKLE = "trickle"
+
+
+_CODE = Parameter("N", 4, "code", 255)
 
 
 def _after(meaning: str, usual_s: float) -> Entry:
@@ -71,6 +76,7 @@ FAULTS: Mapping[str, Entry] = MappingProxyType(
         ),
         Fault.REBOOT_AFTER: Entry("the device boots after effect and record, before the ack"),
         Fault.BUSY: _after("the execution takes S seconds, with the effect at its end", 0.5),
+        Fault.EXCEPTION: Entry("the device answers exception N, without an effect", (_CODE,)),
         Fault.REFUSE: Entry("the device refuses the command, without an effect"),
         Fault.IGNORE: Entry("the device acks the command, without an effect"),
         Fault.APPLY_LATE: _after("the ack comes at once, the effect S seconds later", 1.5),
@@ -78,6 +84,9 @@ FAULTS: Mapping[str, Entry] = MappingProxyType(
         Fault.OTHER_WRITER: Entry("somebody else changes the same value right after the effect"),
         Fault.DRIFT: Entry("the value moves by itself just before it is read"),
         Fault.NAK_AFTER_EFFECT: Entry("the effect takes place, but the answer refuses the command"),
+        Fault.EXCEPTION_AFTER: Entry(
+            "the effect takes place, or with apply_late will, but the answer is exception N", (_CODE,)
+        ),
         Fault.LONG_REPLY: Entry("the answer is longer than the device can keep"),
         Fault.INDETERMINATE: Entry(
             "the effect takes place, but the watchdog ends the command as indeterminate"
@@ -112,6 +121,7 @@ _OF_COMMANDS = (
     Fault.REVERT,
     Fault.OTHER_WRITER,
     Fault.NAK_AFTER_EFFECT,
+    Fault.EXCEPTION_AFTER,
     Fault.LONG_REPLY,
     Fault.INDETERMINATE,
 )
@@ -125,6 +135,9 @@ def _vocabulary(kinds: tuple[str, ...], without: frozenset[Fault] = frozenset())
 
 
 _KINDS = ("hello", "open", "cmd", "read", "nop", "query", "close")
-LSQ = _vocabulary(_KINDS, frozenset({Fault.NOTICE}))
-TEXT = _vocabulary(("cmd", "read"), frozenset({Fault.LONG_REPLY, Fault.INDETERMINATE, Fault.WRONG_UNIT}))
+_OF_LSQ = frozenset({Fault.LONG_REPLY, Fault.INDETERMINATE})
+_OF_MODBUS = frozenset({Fault.EXCEPTION, Fault.EXCEPTION_AFTER})
+LSQ = _vocabulary(_KINDS, frozenset({Fault.NOTICE}) | _OF_MODBUS)
+TEXT = _vocabulary(("cmd", "read"), frozenset({Fault.WRONG_UNIT}) | _OF_LSQ | _OF_MODBUS)
+MODBUS = _vocabulary(("cmd", "read"), frozenset({Fault.NOTICE}) | _OF_LSQ)
 DEVICE = _vocabulary(_KINDS)

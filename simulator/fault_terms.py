@@ -26,11 +26,15 @@ class Parameter:
     Attributes:
         sign: How the help shows it: `S`.
         usual: What a `seed` clause takes where nothing follows. Its type says what is read: float is seconds
-            (0 to SECONDS_MAX), int a number of bytes from 1, bytes hexadecimal digits (1 to BYTES_MAX bytes).
+            (0 to SECONDS_MAX), int a whole number from 1, bytes hexadecimal digits (1 to BYTES_MAX bytes).
+        what: What a whole number counts or names.
+        most: The largest whole number; None: no limit.
     """
 
     sign: str
     usual: Value
+    what: str = "bytes"
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class Faults:
         return value
 
     def count(self, fault: str) -> int:
-        """The number of bytes of an armed fault, which is the first of its values."""
+        """The whole number of an armed fault, which is the first of its values."""
         value = self.armed[fault][0]
         assert isinstance(value, int)  # noqa: S101 (see above)
         return value

@@ -205,10 +205,12 @@ class _Parser:
             case bytes() as usual:
                 return self._bytes(f"the bytes of {fault}, as in '{fault} {usual.hex()}',")
             case int() as usual:
-                token = self._front
-                number = self._whole(f"the bytes of {fault}, as in '{fault} {usual}',")
+                token, what = self._front, parameter.what
+                number = self._whole(f"the {what} of {fault}, as in '{fault} {usual}',")
+                if parameter.most is not None and not 1 <= number <= parameter.most:
+                    raise FaultTextError(f"the {what} of {fault} is 1 to {parameter.most}", token.column)
                 if number < 1:
-                    raise FaultTextError(f"{fault} counts bytes from 1", token.column)
+                    raise FaultTextError(f"{fault} counts {what} from 1", token.column)
                 return number
             case usual:
                 return self._number(f"the seconds of {fault}, as in '{fault} {usual:g}',", SECONDS_MAX)

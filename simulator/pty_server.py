@@ -7,21 +7,19 @@ port open loses it, and a new one stands at the same link; without a link it has
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from simulator.base_device import BaseDevice
-from simulator.conn import Conn
+from simulator.bus import Plug, Served
 from simulator.pty_port import PtyPort
 
 
 class PtyServer:
     """A device on a port; made by `serve_pty`."""
 
-    def __init__(self, device: BaseDevice[Any], link: Path | None, replugged: Callable[[str], None]) -> None:
+    def __init__(self, device: Served, link: Path | None, replugged: Callable[[str], None]) -> None:
         self._device = device
         self._replugged = replugged
         self._closing = False
-        self._conn: Conn | None = None
+        self._conn: Plug | None = None
         self._port = PtyPort(self._heard, self._opened, link)
         self._connect()
 
@@ -67,7 +65,7 @@ class PtyServer:
 
     def _opened(self) -> None:
         if self._conn is not None:
-            self._device.opened(self._conn)
+            self._conn.opened()
 
     def _heard(self, data: bytes) -> None:
         if self._conn is not None:
@@ -75,7 +73,7 @@ class PtyServer:
 
 
 def serve_pty(
-    device: BaseDevice[Any], link: Path | None = None, replugged: Callable[[str], None] = lambda _: None
+    device: Served, link: Path | None = None, replugged: Callable[[str], None] = lambda _: None
 ) -> PtyServer:
     """Serve `device` on a new serial port, on the running loop, until the server is closed.
 

@@ -2,7 +2,7 @@
 
 Where the device listens, what could not be done, and at the end the device's own counts: how many copies of
 each command reached it and how often each took effect, its values, messages and faults. On a terminal a
-table, else tab-separated lines, or JSON Lines.
+table, else tab-separated lines, or JSON Lines. Where several units share a line, each has its own.
 """
 
 import json
@@ -12,7 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from simulator.device import SimulatedDevice
-from simulator.setup import Device, Setup, SimulateError
+from simulator.makers import SERIAL, Device
+from simulator.modbus_device import ModbusDevice
+from simulator.setup import Setup, SimulateError
 
 Row = tuple[str, str, str]
 
@@ -22,18 +24,38 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-def announce(setup: Setup, device: Device, url: str, *, as_json: bool) -> None:
-    """Say at once where the device listens and what can be typed next."""
-    facts: dict[str, str | int] = {"serial": setup.serial}
+def announce(setup: Setup, devices: Sequence[Device], url: str, *, as_json: bool) -> None:
+    """Say at once where the devices listen and what can be typed next."""
+    facts = [_facts(setup, device) for device in devices]
+    if as_json:
+        who = facts[0] if len(facts) == 1 else {"units": facts}
+        _print(json.dumps({"listening": url, **who, "profile": setup.profile}))
+        return
+    names = _SHOWN_OF_MODBUS if isinstance(devices[0], ModbusDevice) else _SHOWN
+    shown = [
+        f"{name} {plain(', '.join(dict.fromkeys(str(each[name]) for each in facts)))}"
+        for name in names
+        if name in facts[0]
+    ]
+    _print("  ".join([f"listening on {plain(url)}", *shown, setup.profile]))
+    if isinstance(devices[0], ModbusDevice):
+        _print(f"try: ackonce profile show {setup.profile}")
+    elif facts[0].get("unit", 1) == 1:
+        _print(f"try: ackonce send {shlex.quote(url)} --profile {setup.profile} ADJUST offset +5")
+
+
+_SHOWN, _SHOWN_OF_MODBUS = ("serial", "tier"), ("unit", "framing", "serial")
+
+
+def _facts(setup: Setup, device: Device) -> dict[str, str | int]:
+    """What a device is known by."""
+    if isinstance(device, ModbusDevice):
+        serial = {} if device.serial is None else {"serial": device.serial}
+        return {"unit": device.unit, "framing": device.framing, **serial}
+    facts: dict[str, str | int] = {"serial": SERIAL if setup.serial is None else setup.serial}
     if isinstance(device, SimulatedDevice):
         facts |= {"model": device.model, "tier": device.memory.tier, "unit": device.unit}
-    if as_json:
-        _print(json.dumps({"listening": url, **facts, "profile": setup.profile}))
-        return
-    tier = f"  tier {facts['tier']}" if "tier" in facts else ""
-    _print(f"listening on {plain(url)}  serial {plain(setup.serial)}{tier}  {setup.profile}")
-    if facts.get("unit", 1) == 1:
-        _print(f"try: ackonce send {shlex.quote(url)} --profile {setup.profile} ADJUST offset +5")
+    return facts
 
 
 def complain(problem: SimulateError, *, as_json: bool) -> None:
@@ -44,12 +66,27 @@ def complain(problem: SimulateError, *, as_json: bool) -> None:
         print(f"ackonce: {plain(str(problem))}", file=sys.stderr)
 
 
-def show(device: Device, *, as_json: bool) -> None:
-    """Print the device's own counts."""
+def show(devices: Sequence[Device], *, as_json: bool) -> None:
+    """Print the devices' own counts."""
     if as_json:
-        _print(json.dumps(summary(device)))
+        summaries = [summary(device) for device in devices]
+        _print(json.dumps(summaries[0] if len(devices) == 1 else {"units": summaries}))
+    elif len(devices) == 1:
+        show_rows("the device's own counts", rows(devices[0]))
     else:
-        show_rows("the device's own counts", rows(device))
+        title = "the devices' own counts"
+        shown = [
+            (what, f"unit {unit}: {name}", number)
+            for device in devices
+            for unit in _unit(device).values()
+            for what, name, number in rows(device)
+        ]
+        show_rows(title, shown)
+
+
+def _unit(device: Device) -> dict[str, int]:
+    """What tells the units of one line apart; nothing of devices that have a line for themselves."""
+    return {"unit": device.unit} if isinstance(device, ModbusDevice) else {}
 
 
 def show_rows(title: str, rows: Sequence[Row]) -> None:
@@ -68,8 +105,9 @@ def show_rows(title: str, rows: Sequence[Row]) -> None:
 
 
 def summary(device: Device) -> dict[str, object]:
-    """`counts` and `executed` as numbers by name, `values` as strings by name, `copies` as a number."""
+    """`counts` and `executed` as numbers by name, `values` as strings by name, `copies` and a `unit` as numbers."""
     return {
+        **_unit(device),
         "counts": dict(sorted(device.counts.items())),
         "executed": dict(sorted(_executed(device).items())),
         "values": {name: str(value) for name, value in device.values().items()},

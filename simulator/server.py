@@ -7,10 +7,8 @@
 """
 
 import asyncio
-from typing import Any
 
-from simulator.base_device import BaseDevice
-from simulator.conn import Conn
+from simulator.bus import Plug, Served
 
 CONNECTIONS_MAX = 16
 
@@ -38,11 +36,11 @@ class _Connections:
 class _Line(asyncio.Protocol):
     """One TCP connection to the device."""
 
-    def __init__(self, device: BaseDevice[Any], connections: _Connections) -> None:
+    def __init__(self, device: Served, connections: _Connections) -> None:
         self._device = device
         self._connections = connections
         self._transport: asyncio.Transport | None = None
-        self._conn: Conn | None = None
+        self._conn: Plug | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Plug the connection into the device."""
@@ -74,7 +72,7 @@ class _Line(asyncio.Protocol):
             self._transport.close()
 
 
-async def serve_tcp(device: BaseDevice[Any], host: str, port: int) -> asyncio.Server:
+async def serve_tcp(device: Served, host: str, port: int) -> asyncio.Server:
     """Serve `device` on HOST:PORT (port 0: any free one) on the running loop until the server is closed.
 
     Raises:

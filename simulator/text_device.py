@@ -118,7 +118,7 @@ class TextDevice(BaseDevice[str]):
         faults = message.faults
         if message.kind == "read":
             if Fault.DRIFT in faults:
-                self._effects.drift(message.request)
+                self._effects.drift((message.request.rpartition(" ")[2],))
             self._say(self._effects.read(message.request), message)
         elif Fault.REBOOT_BEFORE in faults:
             self._boot_instead(faults)

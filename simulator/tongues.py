@@ -1,7 +1,7 @@
 """What differs between LSQ1 and plain text once only bytes count?
 
 A `Tongue` says where requests end, which faults there are, and what noise, strangers and another unit look
-like on the wire.
+like on the wire. Modbus is in `modbus_tongues.py`.
 """
 
 from collections.abc import Callable
@@ -9,8 +9,12 @@ from dataclasses import dataclass, replace
 
 from protocol.native.codes import SESSION_MAX, UNIT_MAX, Status, Type
 from protocol.native.frame import decode, encode
+from simulator.cutter import Cutter, EndCutter
 from simulator.fault_kinds import LSQ, TEXT
 from simulator.fault_terms import Vocabulary
+
+# Longer than any request; input without an end is handed on in pieces of this size.
+_PIECE_MAX = 1024
 
 _FOREIGN_VALUE = b"99"
 _FOREIGN_LINE = b"OK 777"
@@ -24,7 +28,7 @@ class Tongue:
 
     Attributes:
         vocabulary: The kinds of its messages, and the faults that mean something to it.
-        ends: Each of these bytes ends a request.
+        ends: Each of these bytes ends a request; empty where `cutter` finds ends in another way.
         end: What ends an answer; noise ends in it too, so that the answer behind it can still be found.
         strangers: Answers to somebody else's requests, made from ours.
         of_another_unit: Our answer as if another unit had sent it.
@@ -39,6 +43,10 @@ class Tongue:
     of_another_unit: Callable[[bytes], bytes]
     notice: bytes
     banner: bytes
+
+    def cutter(self) -> Cutter:
+        """Finds the requests of one connection."""
+        return EndCutter(self.ends, _PIECE_MAX)
 
 
 def _lsq_strangers(reply: bytes) -> bytes:

@@ -17,9 +17,9 @@ from typing import Literal
 from agent.dialects.stream import HUSH_S, Said, StreamStation
 from agent.exchange import POLL_S, Answer, Codec, Held
 from agent.registry import Lease
-from agent.station import Expected, Means, Patience, ReadAnswer
+from agent.station import Expected, Identity, Means, Patience, ReadAnswer
 from devices.profile import Profile
-from protocol.modbus.requester import Event, ModbusRequester, Replied, Stray
+from protocol.modbus.requester import UNECHOED_ENOUGH, Event, ModbusRequester, Replied, Stray
 from protocol.modbus.requests import request_of
 
 WRITES = frozenset((5, 6, 15, 16, 22, 23))
@@ -69,6 +69,14 @@ class ModbusStation(StreamStation):
     def _greeting(self) -> tuple[str, str | None] | None:
         """On RTU anything that can be read, to learn whether the line echoes."""
         return self._question() if self._framing == "rtu" else None
+
+    async def _identify(self) -> Identity:
+        """On a noisy line it takes some more reads to see that it does not echo."""
+        identity, question = await super()._identify(), self._question()
+        for _ in range(UNECHOED_ENOUGH - 1):
+            if self._requester.echoes is None and question is not None:
+                await self.read(*question)
+        return identity
 
     def _copy_of(self, text: str) -> Callable[[], bytes]:
         return partial(self._requester.ask, text)

@@ -19,34 +19,25 @@ level, which stops at its ends.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from simulator.equipment.machine import Result, Verdict
+from simulator.equipment.values import Value, Values
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _SIGNED = re.compile(r"[+-][0-9]{1,6}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Value:
-    start: int
-    low: int
-    high: int | None
-    durable: bool = True
-    clamps: bool = False
-
-
-_VALUES: Mapping[str, _Value] = MappingProxyType(
+_VALUES: Mapping[str, Value] = MappingProxyType(
     {
-        "interval": _Value(start=10, low=1, high=3600),
-        "offset": _Value(start=10, low=-100, high=100),
-        "counter": _Value(start=42, low=0, high=None, durable=False),
-        "resets": _Value(start=0, low=0, high=None),
-        "log_files": _Value(start=3, low=1, high=None),
-        "level": _Value(start=5, low=0, high=10, durable=False, clamps=True),
-        "relay": _Value(start=0, low=0, high=1, durable=False),
-        "boots": _Value(start=1, low=1, high=None),
+        "interval": Value(start=10, low=1, high=3600),
+        "offset": Value(start=10, low=-100, high=100),
+        "counter": Value(start=42, low=0, high=None, durable=False),
+        "resets": Value(start=0, low=0, high=None),
+        "log_files": Value(start=3, low=1, high=None),
+        "level": Value(start=5, low=0, high=10, durable=False, clamps=True),
+        "relay": Value(start=0, low=0, high=1, durable=False),
+        "boots": Value(start=1, low=1, high=None),
     }
 )
 
@@ -56,7 +47,7 @@ class Controller:
 
     def __init__(self, serial: str = "SIM-1") -> None:
         self.serial = serial
-        self._now = {name: value.start for name, value in _VALUES.items()}
+        self._now = Values("controller", _VALUES)
 
     def execute(self, text: str) -> Result:
         """Carry out one command; see the table at the head of the file."""
@@ -84,7 +75,7 @@ class Controller:
         match text.split(" "):
             case ["GET", "serial"]:
                 return Result(Verdict.OK, self.serial)
-            case ["GET", name] if name in self._now:
+            case ["GET", name] if name in _VALUES:
                 return Result(Verdict.OK, str(self._now[name]))
             case ["GET", _]:
                 return Result(Verdict.BAD_ARGUMENT, "no such value")
@@ -96,22 +87,19 @@ class Controller:
 
     def put(self, name: str, number: int) -> None:
         """Move a value, as far as its range allows; raises KeyError where there is none of that name."""
-        self._now[name] = _clamped(_VALUES[name], number)
+        self._now.put(name, number)
 
     def boot(self) -> None:
         """Switch off and on: volatile values fall back to their start, the rest stays, boots counts it."""
-        for name, value in _VALUES.items():
-            if not value.durable:
-                self._now[name] = value.start
-        self._now["boots"] += 1
+        self._now.boot()
 
     def values(self) -> dict[str, int]:
         """Every value by name."""
-        return dict(self._now)
+        return self._now.all()
 
     def durable(self) -> dict[str, int]:
         """The values that survive a boot."""
-        return {name: self._now[name] for name, value in _VALUES.items() if value.durable}
+        return self._now.durable()
 
     def restore(self, saved: Mapping[str, int]) -> None:
         """Take over saved values.
@@ -119,28 +107,15 @@ class Controller:
         Raises:
             ValueError: Not exactly the durable values, or one out of its range.
         """
-        if saved.keys() != self.durable().keys():
-            raise ValueError(f"a controller saves {', '.join(self.durable())}")
-        for name, number in saved.items():
-            if not _within(_VALUES[name], number):
-                raise ValueError(f"{name} cannot be {number}")
-        self._now.update(saved)
+        self._now.restore(saved)
 
     def _change(self, name: str, base: int, number: str, form: re.Pattern[str]) -> Result:
         if not form.fullmatch(number):
             return Result(Verdict.BAD_ARGUMENT, "not a number")
         value, after = _VALUES[name], base + int(number)
         if value.clamps:
-            after = _clamped(value, after)
-        if not _within(value, after):
+            after = value.clamped(after)
+        if not value.holds(after):
             return Result(Verdict.BAD_ARGUMENT, f"{value.low} to {value.high}")
         self._now[name] = after
         return Result(Verdict.OK, str(after))
-
-
-def _within(value: _Value, number: int) -> bool:
-    return value.low <= number and (value.high is None or number <= value.high)
-
-
-def _clamped(value: _Value, number: int) -> int:
-    return max(value.low, number if value.high is None else min(value.high, number))

@@ -1,6 +1,6 @@
 """What is a machine, once its wire is taken away?
 
-Commands and queries go in as text, answers come out; no bytes, no sessions, no clock. What dedups, loses or
+Commands and queries go in as text, answers come out; no frames, no sessions, no timers. What dedups, loses or
 delays lives elsewhere: a machine does what it is told as often as it is told.
 """
 
@@ -16,6 +16,7 @@ class Verdict(StrEnum):
     OK = "ok"
     BAD_ARGUMENT = "bad_argument"
     BAD_COMMAND = "bad_command"
+    BAD_ADDRESS = "bad_address"
     REFUSED = "refused"
 
 
@@ -34,7 +35,7 @@ class Equipment(Protocol):
         """Carry out one command, completely or not at all."""
 
     def read(self, text: str) -> Result:
-        """Answer one query; never changes anything."""
+        """Answer one query; never changes a value."""
 
     def is_query(self, text: str) -> bool:
         """Whether `read` is meant, and not `execute`."""

@@ -1,6 +1,6 @@
 """What happens to the messages of one connection on their way through the proxy?
 
-A message is what was read at once in one direction, or, with a frame, what ends in the frame's byte. Each is
+A message is what was read at once in one direction, or, with a frame, what is one of those. Each is
 counted in its direction, over all connections, and suffers the faults that the plan has for it.
 
 1. Each direction keeps its order. A delayed message delays what follows it.
@@ -12,17 +12,27 @@ counted in its direction, over all connections, and suffers the faults that the 
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Protocol
 
-from simulator.cutter import Cutter
+from simulator.cutter import AsRead, Cutter, EndCutter
 from simulator.delivery import Outbox
 from simulator.fault_terms import Faults
 from simulator.faults import FaultPlan
+from simulator.modbus_frames import MbapCutter, RtuCutter
 from simulator.proxy.faults import ProxyFault
 
-FRAMES: Mapping[str, bytes] = MappingProxyType({"raw": b"", "line": b"\n", "zero": b"\0"})
 FRAME_MAX = 4096
+FRAMES: Mapping[str, Callable[[], Cutter]] = MappingProxyType(
+    {
+        "raw": AsRead,
+        "line": partial(EndCutter, b"\n", FRAME_MAX),
+        "zero": partial(EndCutter, b"\0", FRAME_MAX),
+        "mbap": MbapCutter,
+        "rtu": RtuCutter,
+    }
+)
 WAITING_MAX = 10_000
 
 Observer = Callable[[str, str, bytes], None]
@@ -68,7 +78,7 @@ class Traffic:
 
     def cutter(self) -> Cutter:
         """A new one for one direction of one connection."""
-        return Cutter(FRAMES[self._frame], FRAME_MAX)
+        return FRAMES[self._frame]()
 
     def next(self, way: str, data: bytes) -> Faults:
         """Count one message and say what goes wrong with it."""

@@ -123,7 +123,8 @@ def learn(terms: Terms, j: Judge, fact: Evidence) -> Judge:
         case Declined():
             return replace(j, behind=False, taken=j.taken - 1)
         case Found(before=False, value=value):
-            return replace(j, here=False, behind=False, moved=value == terms.elsewhere.expect)
+            moved = terms.elsewhere is not None and value == terms.elsewhere.expect
+            return replace(j, here=False, behind=False, moved=moved)
         case Unsent():
             if j.fates and j.copies > 1:
                 return replace(j, behind=False, owed_copy=True)
@@ -277,7 +278,8 @@ def shows(terms: Terms, j: Judge, value: str) -> bool:
     if j.fates:
         return j.boot == j.fates[-1].boot
     counted = j.boot_before is not None and j.boot_before == j.boot_after
-    return not j.booted and (counted if j.boot_before is not None else j.here and not terms.survives_reopen)
+    unbroken = (j.here and not terms.survives_reopen) or back.at_start not in (None, value)
+    return not j.booted and (counted if j.boot_before is not None else unbroken)
 
 
 def _looks_needed(terms: Terms, j: Judge) -> int:
@@ -292,6 +294,14 @@ def _taken(terms: Terms, j: Judge) -> tuple[Look, ...]:
 def stands_already(terms: Terms, j: Judge) -> bool:
     """The setting had the wanted value before anything was sent, longer than an earlier effect may take to show."""
     return terms.if_needed and j.before == WANTED and (terms.settle_s <= 0 or j.before_paused)
+
+
+def is_as_before(terms: Terms, j: Judge) -> bool:
+    """The read-back stands where it was before, on a quiet path; a restart may have put it there."""
+    back = terms.readback
+    if back is None or back.at_start != BASELINE or j.booted:
+        return False
+    return shows_baseline(replace(terms, readback=replace(back, durable=True)), j)
 
 
 def shows_baseline(terms: Terms, j: Judge) -> bool:

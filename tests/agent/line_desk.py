@@ -1,21 +1,20 @@
-"""How does the agent meet plain text equipment in a test?
+"""How does the agent meet equipment without numbers in a test?
 
-Virtual time, a real store on the disk, the simulator's text device. `tcp`: each link is a connection of its own, and a
-boot of the device ends it. `pty`: one line lies there for good, whoever has its port open; what comes in while nobody
-has is lost, late answers reach whoever opens it next, and a boot only says so.
+Virtual time, a real store on the disk, the simulator's text device, or another one. `tcp`: each link is a connection
+of its own, and a boot of the device ends it. `pty`: one line lies there for good, whoever has its port open; what comes
+in while nobody has is lost, late answers reach whoever opens it next, and a boot only says so.
 """
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from agent.links.link import Link, LinkLost, Receiver, Unreachable
 from agent.operation import Outcome
 from agent.stations import Target
 from devices.profile import Profile
 from simulator.base_device import Message
-from simulator.device import SimulatedDevice
 from simulator.equipment import Controller, Result, Verdict
 from simulator.fault_kinds import TEXT
 from simulator.faults import parse
@@ -45,7 +44,7 @@ class NamingDevice(TextDevice):
 class Port:
     """A serial port: one line to the device, and at most one link that has it open."""
 
-    def __init__(self, device: TextDevice | SimulatedDevice) -> None:
+    def __init__(self, device: Any) -> None:
         self._device = device
         self.link: PortLink | None = None
         self.conn = self._plugged_in()
@@ -55,7 +54,7 @@ class Port:
         if self.link is not None:
             raise Unreachable("the port is open in another program")
         self.link = PortLink(self)
-        self._device.opened(self.conn)
+        self.conn.opened()
         return self.link
 
     def _plugged_in(self) -> Any:
@@ -106,10 +105,10 @@ class PortLink(Link):
 
 @dataclass
 class Bench:
-    """A desk with one text device; `refuses`: nothing answers at its address for now."""
+    """A desk with one device; `refuses`: nothing answers at its address for now."""
 
     desk: Desk
-    device: TextDevice
+    device: Any
     carrier: str
     port: Port | None = None
     refuses: bool = False
@@ -125,11 +124,11 @@ class Bench:
 
     def count(self, text: str) -> int:
         """How often the device carried a command out, by its own ledger."""
-        return self.device.ledger.count(text)
+        return int(self.device.ledger.count(text))
 
     def suffer(self, faults: str) -> None:
         """Other faults from now on, counted anew."""
-        self.device.suffer(parse(faults, TEXT))
+        self.device.suffer(parse(faults))
 
 
 async def settled_by_hand(bench: Bench, words: str = "BEEP") -> None:
@@ -153,11 +152,34 @@ def at_a_bench(
 ) -> T:
     """Run `play` with a fresh desk and one text device, in virtual time."""
 
-    async def main() -> T:
-        surviving = carrier == "pty"
-        device = made(
+    def build(*, surviving: bool) -> TextDevice:
+        return made(
             Controller(), plan=parse(faults, TEXT), hangs_up_on_boot=not surviving, echo=echo, habits=habits
         )
+
+    return with_device(home, play, build, carrier=carrier, profile=profile)
+
+
+class Build(Protocol):
+    """Makes the device of a bench; `surviving`: on a line that its boots do not end."""
+
+    def __call__(self, *, surviving: bool) -> Any:
+        """The device."""
+
+
+def with_device(
+    home: Path,
+    play: Callable[[Bench], Coroutine[Any, Any, T]],
+    build: Build,
+    *,
+    carrier: str,
+    profile: Profile,
+) -> T:
+    """Run `play` with a fresh desk and the device that `build` makes, in virtual time."""
+
+    async def main() -> T:
+        surviving = carrier == "pty"
+        device = build(surviving=surviving)
         network = _Lines({}, [])
         desk = Desk(home, network, profile=profile, survives_reopen=surviving)
         bench = Bench(desk, device, carrier, Port(device) if surviving else None)

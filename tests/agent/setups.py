@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from agent.operation import AbsoluteForm, Elsewhere, Numbering, Readback, Terms
 from devices.kinds import Policy
-from tests.agent.game import Setup
+from tests.agent.game import BASELINE, WANTED, Setup
 
 SETTLE_S, LATE_S, BUSY_S = 0.25, 5.0, 60.0
 
@@ -37,6 +37,12 @@ def unnumbered(policy: Policy, *, durable: bool, boot_query: bool = False, settl
         boot_query="GET boots" if boot_query else None,
         settle_s=settle_s,
     )
+
+
+def started(policy: Policy, at_start: str) -> Terms:
+    """The same with a setting that a restart puts to a known value."""
+    terms = unnumbered(policy, durable=False)
+    return replace(terms, readback=replace(OFFSET, durable=False, at_start=at_start))
 
 
 _DEVICES = ((False, False), (False, True), (True, False), (True, True))
@@ -103,6 +109,9 @@ def _plain(attempts_max: int) -> list[Setup]:
             ADJUST, policy=Policy.NO_RETRY, numbering=Numbering.NONE, queued=True
         ),
         "read-then-set durable": unnumbered(form, durable=True),
+        "read-then-set volatile, start known": started(form, BASELINE),
+        "get-verify volatile, start known": started(verify, BASELINE),
+        "read-then-set volatile, starts at the target": started(form, WANTED),
         "read-then-set volatile, boot count": unnumbered(form, durable=False, boot_query=True),
     }
     return [
@@ -148,6 +157,8 @@ HEAVY = (
     "idempotent, opened",
     "settled, serial",
     "if needed, ",
+    "start known",
+    "starts at",
     "cumulative, kept",
 )
 """Games with so many positions that intrusions would not fit into the time of a test; lighter ones show the same."""
@@ -171,6 +182,8 @@ def _playable(setup: Setup) -> bool:
     read_back = setup.terms.readback is not None
     if setup.numbered and read_back and not setup.terms.idempotent:
         return setup.terms.attempts_max == 1 and "opened" in setup.name
+    if "start known" in setup.name or "starts at" in setup.name:
+        return setup.terms.attempts_max == 1
     if "told apart" in setup.name or "queued" in setup.name or "boot count" in setup.name:
         return setup.terms.attempts_max <= (1 if "settled" in setup.name or "serial" in setup.name else 2)
     free = setup.numbered and setup.terms.idempotent

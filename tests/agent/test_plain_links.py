@@ -44,7 +44,7 @@ def test_another_device_at_the_same_place(tmp_path: Path, carrier: str) -> None:
 
     async def play(bench: Bench) -> None:
         await bench.desk.send(SET)
-        bench.device._effects._equipment.serial = "OTHER-9"  # type: ignore[attr-defined]
+        bench.device._effects._equipment.serial = "OTHER-9"
         bench.desk.restart()
         result = (await bench.desk.send(OFFSET)).result
         assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.WRONG_DEVICE)
@@ -60,7 +60,7 @@ def test_a_port_swapped_between_two_copies(tmp_path: Path, carrier: str) -> None
 
     async def play(bench: Bench) -> None:
         def swap(_word: str, _line: str) -> None:
-            bench.device._effects._equipment.serial = "OTHER-9"  # type: ignore[attr-defined]
+            bench.device._effects._equipment.serial = "OTHER-9"
 
         bench.device._observe = swap
         result = (await bench.desk.send("ROTATE log")).result

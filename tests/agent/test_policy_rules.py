@@ -379,8 +379,8 @@ EVIDENCE = [
 PLAIN_ONCE = replace(ONCE, numbering=Numbering.NONE)
 MOVES = replace(PLAIN_ONCE, elsewhere=Elsewhere("unit 5", "GET unit", "5"))
 NOBODY, MOVED = Found(True, False, None, "nobody"), Found(False, True, "5", "5")
-GONE = [NOBODY, Connected(1), plain(1, 1), SILENCE]
-STILL_GONE = [*GONE, Found(False, False, None, "nobody")]
+GONE: list[Evidence] = [NOBODY, Connected(1), plain(1, 1), SILENCE]
+STILL_GONE: list[Evidence] = [*GONE, Found(False, False, None, "nobody")]
 BUSY = Declined(1, "exception 6", 1.0)
 
 TOLD_MORE = [

@@ -14,7 +14,7 @@ from agent.operation import Numbering, Outcome
 from agent.steps import Finish
 from devices.kinds import Policy
 from tests.agent.game import Brain, Setup
-from tests.agent.setups import ADJUST, SET, TARGET, telling_more, unnumbered
+from tests.agent.setups import ADJUST, SET, TARGET, started, telling_more, unnumbered
 from tests.agent.truth import World, endings, moves
 from tests.agent.walk import outlook
 
@@ -39,6 +39,8 @@ PLAIN = {
     "get-verify volatile": VOLATILE,
     "get-verify volatile, boot count": COUNTED,
     "read-then-set durable": FORM,
+    "read-then-set volatile, start known": replace(started(Policy.READ_THEN_SET, "10"), attempts_max=1),
+    "get-verify volatile, start known": replace(started(Policy.GET_VERIFY, "10"), attempts_max=1),
     "get-verify durable, told apart": replace(VERIFY, apart=True, attempts_max=1),
     "get-verify volatile, told apart": replace(VOLATILE, apart=True, attempts_max=1),
     "read-then-set durable, told apart": replace(FORM, apart=True, attempts_max=1),

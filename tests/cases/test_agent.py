@@ -9,31 +9,58 @@ from pathlib import Path
 
 import pytest
 
-from agent.inventory import load
+from agent.inventory import Device, load
 from agent.journal import Case
 from agent.operation import Cause, Outcome, Result
+from agent.orders import order_for
 from agent.registry import Lease
 from agent.service import KeyClash
-from devices.problems import FileProblems
+from agent.settings import Settings
+from agent.stations import Target, obstacle
+from agent.targets import Chosen
+from devices.loader import find
+from devices.problems import FileProblems, UsageProblem
 from logs.events import Event, from_json
 from logs.place import LOG_FILE
 from simulator.device import SimulatedDevice
 from simulator.loop import run
 from tests.agent.desk import PROFILE, Desk, Network, at_a_desk, change_faults, machine
 from tests.agent.line_desk import Bench, at_a_bench
+from tests.agent.modbus_desk import PROFILE as ADDER
 
 ADJUST = "ADJUST offset +5"
 URL = "tcp://device:1"
 RUN = {"step 1": "SET interval 30", "step 2": "BEEP", "step 3": "ROTATE log"}
 
 
-@pytest.mark.parametrize("unit", [0, 248, 255])
-def test_case_20_no_inventory_names_everybody(unit: int, tmp_path: Path) -> None:
-    """A unit is one device: the addresses that mean all of a line, or none, are refused."""
+@pytest.mark.parametrize("unit", [-1, 256])
+def test_case_20_no_inventory_names_what_is_no_unit(unit: int, tmp_path: Path) -> None:
+    """What no protocol can address is refused where it stands."""
     path = tmp_path / "inventory.yaml"
     path.write_text(f"devices: {{a: {{url: 'tcp://h:1', profile: demo/controller, unit: {unit}}}}}\n")
     with pytest.raises(FileProblems, match=r"'unit' must be at (least|most)"):
         load(path)
+
+
+@pytest.mark.parametrize("unit", [0, 248, 255])
+@pytest.mark.parametrize("profile", ["demo/controller", "waveshare/modbus-rtu-relay"])
+def test_case_20_nobody_talks_to_everybody(unit: int, profile: str) -> None:
+    """A unit is one device: the addresses that mean all of a line, or none, are refused before anything is opened."""
+    target = Target("a", "tcp://h:1", unit, None, find(profile, []), 1.0, 3, 60.0, 0.0, False)
+    why = obstacle(target)
+    assert why is not None
+    assert f"its unit must be 1 to 247, not {unit}" in why
+
+
+def test_case_20_what_counts_is_never_sent_to_everybody_behind_a_gateway() -> None:
+    """On Modbus TCP unit 0 means the device itself to some, and everybody to gateways."""
+    settings = Settings(Path(), Path(), None, None, None, "ana")
+    target = Target("a", "tcp://h:1", 0, None, ADDER, 1.0, 3, 60.0, 0.0, False)
+    chosen = Chosen(Device("a", "tcp://h:1", unit=0), ADDER, target)
+    assert obstacle(target) is None
+    with pytest.raises(UsageProblem, match="passes on to everybody"):
+        order_for(settings, chosen, ["ADD", "5"])
+    assert order_for(settings, chosen, ["SET", "setpoint", "5"]).command == "SET setpoint 5"
 
 
 def test_case_72_a_run_that_ended_half_way_is_run_again(tmp_path: Path) -> None:

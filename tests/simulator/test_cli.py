@@ -59,9 +59,9 @@ def test_json_is_two_objects() -> None:
     [
         (["--faults", "cmd 1: drop_akc"], 2, "--faults: column 8: 'drop_akc' is not a fault. Did you mean"),
         (["--tier", "3"], 2, "3 is not in the range"),
-        (["--unit", "0"], 2, "0 is not in the range"),
+        (["--unit", "0"], 2, "--unit '0' is no address from 1 to 247"),
         (["--profile", "demo/controler"], 2, "Did you mean 'demo/controller'?"),
-        (["--profile", "zzz"], 2, "There is: demo/controller, demo/controller-line."),
+        (["--profile", "zzz"], 2, "There is: demo/controller, demo/controller-line, demo/adder-modbus, "),
         (["--tcp", "7000"], 2, "is not HOST:PORT"),
         (["--tcp", "127.0.0.1:65536"], 2, "is not HOST:PORT"),
         (["--tcp", "127.0.0.1:" + "9" * 5_000], 2, "is not HOST:PORT"),

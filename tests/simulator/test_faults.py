@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.fault_kinds import DEVICE, FAULTS, LSQ, ONLY, TEXT, Fault
+from simulator.fault_kinds import DEVICE, FAULTS, LSQ, MODBUS, ONLY, TEXT, Fault
 from simulator.fault_terms import Vocabulary
 from simulator.faults import FaultPlan, FaultTextError, parse
 from simulator.proxy.faults import PROXY
@@ -54,7 +54,9 @@ def test_spaces_and_empty_clauses_mean_nothing(text: str) -> None:
     assert said(parse(text), "cmd") == ["cut" if "cut" in text else ""]
 
 
-@pytest.mark.parametrize("vocabulary", [LSQ, TEXT, DEVICE, PROXY], ids=["lsq", "text", "device", "proxy"])
+@pytest.mark.parametrize(
+    "vocabulary", [LSQ, TEXT, MODBUS, DEVICE, PROXY], ids=["lsq", "text", "modbus", "device", "proxy"]
+)
 def test_every_fault_has_a_text_and_a_meaning(vocabulary: Vocabulary) -> None:
     """Each fault can be written as its own text and is explained in the help, in lines that are not too wide."""
     examples = {float: "0.5", int: "3", bytes: "00ff"}
@@ -69,9 +71,11 @@ def test_every_fault_has_a_text_and_a_meaning(vocabulary: Vocabulary) -> None:
 
 
 def test_a_tongue_has_no_faults_that_mean_nothing_to_it() -> None:
-    """Text has neither units nor stored answers, LSQ1 says nothing unasked, and no fault is left out of both."""
-    assert set(FAULTS) - set(TEXT.faults) == {"long_reply", "indeterminate", "wrong_unit"}
-    assert set(FAULTS) - set(LSQ.faults) == {"notice"}
+    """Text has neither units nor stored answers, LSQ1 and Modbus say nothing unasked, exceptions are of Modbus."""
+    exceptions = {"exception", "exception_after"}
+    assert set(FAULTS) - set(TEXT.faults) == {"long_reply", "indeterminate", "wrong_unit"} | exceptions
+    assert set(FAULTS) - set(LSQ.faults) == {"notice"} | exceptions
+    assert set(FAULTS) - set(MODBUS.faults) == {"notice", "long_reply", "indeterminate"}
     with pytest.raises(FaultTextError, match="'notice' is not a fault"):
         parse("cmd 1: notice", LSQ)
     with pytest.raises(FaultTextError, match="'nop' is not a kind of message"):
@@ -96,6 +100,10 @@ def test_a_tongue_has_no_faults_that_mean_nothing_to_it() -> None:
         ("read 1: busy 1", 9, "busy concerns cmd messages, not read"),
         ("cmd 1:", 7, "the end of the text is not a fault"),
         ("cmd 1: cut,", 12, "the end of the text is not a fault"),
+        ("cmd 1: exception", 17, "the code of exception, as in 'exception 4', is missing before the end"),
+        ("cmd 1: exception 0", 18, "the code of exception is 1 to 255"),
+        ("cmd 1: exception 256", 18, "the code of exception is 1 to 255"),
+        ("read 1: exception_after 4", 9, "exception_after concerns cmd messages, not read"),
         ("seed x: cut 1", 6, "a seed is missing"),
         ("seed 7: cut", 12, "probability of cut, 0 to 1, is missing"),
         ("seed 7: cut 1.5", 13, "at most 1"),

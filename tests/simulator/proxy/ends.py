@@ -70,7 +70,7 @@ def traffic(plan: str = "", frame: str = "raw", seen: list[str] | None = None) -
     return Traffic(
         parse(plan, PROXY),
         frame,
-        lambda word, line, data: noted.append(f"{word} {line} {data.decode()}".strip()),
+        lambda word, line, data: noted.append(f"{word} {line} {data.decode(errors='replace')}".strip()),
     )
 
 

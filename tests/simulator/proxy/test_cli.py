@@ -55,8 +55,12 @@ def test_json_is_two_objects() -> None:
         ([*TO, "--listen", "tcp://127.0.0.1"], 2, "--listen '127.0.0.1' is not HOST:PORT"),
         (["--to", "rfc2217://x:1"], 2, "neither tcp://HOST:PORT nor serial:PATH"),
         ([*TO, "--link", "port"], 2, "--link names a serial port; it goes with --listen pty."),
-        ([*TO, "--frame", "lines"], 2, "--frame 'lines' is none of raw, line, zero. Did you mean 'line'?"),
-        ([*TO, "--frame", "7"], 2, "--frame '7' is none of raw, line, zero."),
+        (
+            [*TO, "--frame", "lines"],
+            2,
+            "--frame 'lines' is none of raw, line, zero, mbap, rtu. Did you mean 'line'?",
+        ),
+        ([*TO, "--frame", "7"], 2, "--frame '7' is none of raw, line, zero, mbap, rtu."),
         (
             [*TO, "--faults", "from 1: dorp"],
             2,

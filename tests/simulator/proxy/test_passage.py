@@ -1,11 +1,13 @@
 """What becomes of messages on their way through the proxy: which bytes, when, and how sides end."""
 
 import asyncio
+from collections.abc import Callable
 
 import pytest
 
 from simulator.loop import run
 from simulator.proxy.passage import FRAME_MAX, WAITING_MAX
+from tests.simulator.modbus_bench import rtu, tcp
 from tests.simulator.proxy.ends import Ends, passing, traffic
 
 
@@ -220,6 +222,20 @@ def test_device_that_is_reached_too_late_is_let_go() -> None:
         assert (ends.device.ended, ends.over) == ("cut", 1)
 
     passing(scenario, reached=False)
+
+
+@pytest.mark.parametrize(("frame", "make"), [("mbap", tcp), ("rtu", rtu)])
+def test_modbus_frames_are_messages(frame: str, make: Callable[[str], bytes]) -> None:
+    """However they arrive, in either direction; noise is a message of its own and passes at once."""
+
+    async def scenario(ends: Ends) -> None:
+        ask, answer = make("03 0000 0001"), make("03 02 0000")
+        heard = await ends.ask(b"\xff\xff" + ask[:3], answer[:4])
+        assert heard == (b"\xff\xff", b"")
+        assert await ends.ask(ask[3:] + ask, answer[4:] + answer) == (ask, answer)
+
+    counts = passing(scenario, "to 2: drop; from 1: drop", frame=frame).counts
+    assert (counts["to"], counts["from"]) == (3, 2)
 
 
 @pytest.mark.parametrize(("frame", "end"), [("line", b"\n"), ("zero", b"\0")])
