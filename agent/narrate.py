@@ -97,7 +97,7 @@ class Narrator:
             case Sent():
                 return "INFO", "sent", attempt, None
             case Acked(attempt=answered, queued=True):
-                return "INFO", "ack", answered, "taken, not done yet"
+                return "INFO", "busy", answered, "it has taken the command and is not done yet"
             case Acked(attempt=answered, duplicate=duplicate):
                 return "INFO", "duplicate_ack" if duplicate else "ack", answered, None
             case Nakked(attempt=answered, text=text):

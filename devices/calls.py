@@ -57,7 +57,20 @@ def resolve(profile: Profile, words: Sequence[str]) -> Call:
     command = _longest_match(profile, words)
     if command is None:
         raise _unknown(profile, words)
-    return _bound(command, _assigned(command, words[len(command.name.split()) :]))
+    call = _bound(command, _assigned(command, words[len(command.name.split()) :]))
+    if profile.dialect == "modbus" and not call.secrets:
+        _check_registers(call)
+    return call
+
+
+def _check_registers(call: Call) -> None:
+    """Raise UsageProblem where a register cannot hold a value; a secret's is not known before the command leaves."""
+    from protocol.modbus.requests import request_of
+
+    try:
+        request_of(call.text)
+    except ValueError as error:
+        raise UsageProblem(f"{call.command.name}: {error}", f"Type: {usage(call.command)}") from None
 
 
 def raw(text: str) -> Call:

@@ -223,6 +223,8 @@ def _why_verify(_profile: Profile, command: Command) -> str:
 def _why_no_retry(_profile: Profile, command: Command) -> str:
     if command.effect_class is EffectClass.IDEMPOTENT:
         return "It is sent once; silence is left to a person."
+    if command.confirm is not None:
+        return "It is sent once; whether it took effect is asked of the device where it is found then."
     return (
         "Nothing tells afterwards whether it took effect, so it is sent once and silence is left to a person."
     )

@@ -13,11 +13,12 @@ from devices.command_checks import COMMAND_CHECKS, limits
 from devices.kinds import CLASS_OF, EffectClass
 from devices.misfit import Misfit, bad_name, bad_pattern, bad_text, unknown_name
 from devices.profile import Line
+from devices.register_checks import register_misfits, setting_named
 from devices.registers import value_type
 from devices.schema import CommandSection, ProfileFile, SettingSection
 from devices.source import Path
 from devices.templates import TemplateError, may_give, names_of
-from devices.values import check_type
+from devices.values import check_type, normalise
 
 EOL_LENGTH_MAX = 4
 NAME_FORM = "vendor/model in letters, digits and . _ + -"
@@ -109,11 +110,28 @@ def _settings(file: ProfileFile) -> Iterator[Misfit]:
         yield from bad_name(path, "setting", name, key=True)
         yield from bad_text((*path, "read"), setting.read)
         yield from _setting_type(file, setting, path)
+        yield from _at_start(file, setting, path)
         if file.dialect == "modbus":
-            yield from _register_setting(setting, path)
+            yield from register_misfits(file, setting, path)
         else:
             yield from _text_setting(setting, path)
             yield from _reply(file, setting, path)
+
+
+def _at_start(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    if setting.at_start is None:
+        return
+    if setting.durable:
+        yield Misfit(
+            (*path, "at_start"),
+            "a durable setting survives a restart, so nothing puts it to 'at_start'",
+            key=True,
+        )
+    try:
+        kind = value_type(setting.type, setting.scale) if file.dialect == "modbus" else setting.type
+        normalise(kind, setting.at_start)
+    except ValueError as error:
+        yield Misfit((*path, "at_start"), f"no value of this setting: {error}")
 
 
 def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
@@ -130,8 +148,8 @@ def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Ite
 def _text_setting(setting: SettingSection, path: Path) -> Iterator[Misfit]:
     if setting.read is None:
         yield Misfit(path, "'read' is missing: a setting is what can be read back")
-    for key in ("table", "address", "scale"):
-        if getattr(setting, key) is not None:
+    for key in ("table", "address", "scale", "bit", "sentinels"):
+        if getattr(setting, key) not in (None, []):
             yield Misfit((*path, key), f"only dialect modbus has '{key}'", key=True)
 
 
@@ -170,20 +188,26 @@ def _own_readings(file: ProfileFile) -> Iterator[Misfit]:
             )
 
 
-def _register_setting(setting: SettingSection, path: Path) -> Iterator[Misfit]:
-    for key, instead in (("reply", "dialect modbus has no 'reply' pattern"), ("read", _READS_BY_ADDRESS)):
-        if getattr(setting, key) is not None:
-            yield Misfit((*path, key), instead, key=True)
-    for key in ("table", "address"):
-        if getattr(setting, key) is None:
-            yield Misfit(path, f"'{key}' is missing")
-
-
-_READS_BY_ADDRESS = "dialect modbus reads by 'table' and 'address'"
+def _settings_read(file: ProfileFile) -> Iterator[Misfit]:
+    """Check that where Modbus asks for something by name, a setting of that name says how."""
+    if file.dialect != "modbus":
+        return
+    for path, name in _reads(file):
+        if path[0] != "settings":
+            yield from setting_named(file, path, name)
+    if file.boot_reply is not None:
+        yield Misfit(("boot_reply",), "dialect modbus has no 'boot_reply' pattern", key=True)
+    if file.identity is not None and file.identity.reply is not None:
+        yield Misfit(("identity", "reply"), "dialect modbus has no 'reply' pattern", key=True)
 
 
 def _reads_change_nothing(file: ProfileFile) -> Iterator[Misfit]:
-    """A read-back that pops or clears something would destroy the evidence that it looks for."""
+    """A read-back that pops or clears something would destroy the evidence that it looks for.
+
+    A Modbus function that reads is never one that writes, so there nothing can be told from the texts.
+    """
+    if file.dialect == "modbus":
+        return
     changing = [command for command in file.commands if CLASS_OF[command.kind] is EffectClass.CUMULATIVE]
     for path, text in _reads(file):
         for command in changing:
@@ -245,6 +269,7 @@ _CHECKS: tuple[Callable[[ProfileFile], Iterator[Misfit]], ...] = (
     _sequence,
     _settings,
     _own_readings,
+    _settings_read,
     _command_names,
     _reads_change_nothing,
 )

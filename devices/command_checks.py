@@ -4,7 +4,6 @@ Part of `checks`: each check takes the file, one command and the command's path,
 What a command claims about safety (class, form, verify) is looked at as strictly as its spelling.
 """
 
-import re
 from collections.abc import Callable, Iterator
 
 from devices import expressions, templates
@@ -15,10 +14,9 @@ from devices.schema import ArgumentSection, CommandSection, ProfileFile, Setting
 from devices.secret_checks import secret_misfits
 from devices.source import Path
 from devices.values import check_type, normalise
+from devices.write_checks import write_misfits
 
 Check = Callable[[ProfileFile, CommandSection, Path], Iterator[Misfit]]
-
-_RAW = re.compile(r"0x(?:[0-9a-fA-F]{2}){1,246}")
 
 
 def limits(path: Path, kind: str, section: SettingSection | ArgumentSection) -> Iterator[Misfit]:
@@ -65,9 +63,10 @@ def _arguments(_file: ProfileFile, command: CommandSection, path: Path) -> Itera
 
 def _send(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
     if file.dialect == "modbus":
-        if command.send is not None:
-            yield Misfit((*path, "send"), "dialect modbus has no 'send', it has 'write'", key=True)
+        yield from write_misfits(file, command, path)
         return
+    if command.write is not None:
+        yield Misfit((*path, "write"), f"dialect {file.dialect} has no 'write'", key=True)
     if command.send is None:
         if file.dialect != "exec":
             yield Misfit(path, "'send' is missing")
@@ -78,7 +77,9 @@ def _send(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Mi
         fields = [part for part in parts if isinstance(part, templates.Field)]
         types = {argument.name: argument.type for argument in command.args}
         for field in fields:
-            if field.name in types:
+            if not field.is_plain:
+                yield Misfit(here, f"'{{{field.name}}}' must be a plain name in braces")
+            elif field.name in types:
                 templates.check_field_type(field, types[field.name])
             else:
                 yield unknown_name(here, "argument", field.name, types)
@@ -86,7 +87,7 @@ def _send(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Mi
         yield Misfit(here, str(error))
         return
     for name in types:
-        if name not in {field.name for field in fields}:
+        if not any(name in field.names for field in fields):
             yield Misfit(here, f"the argument '{name}' is not in 'send', the device would never see it")
 
 
@@ -113,6 +114,11 @@ def _absolute_form(file: ProfileFile, command: CommandSection, path: Path) -> It
         yield Misfit(
             (*here, "command"), f"'{target.name}' names no 'setting', so there is no baseline to read"
         )
+    if file.dialect == "modbus" and target.write is not None and _depends(target.write.address):
+        message = (
+            f"the address of '{target.name}' depends on its arguments, so no single reading is its baseline"
+        )
+        yield Misfit((*here, "command"), message, "Give each address a command of its own")
     own = {argument.name for argument in command.args}
     free = [argument.name for argument in target.args if argument.name not in own]
     if len(free) != 1:
@@ -120,6 +126,13 @@ def _absolute_form(file: ProfileFile, command: CommandSection, path: Path) -> It
             (*here, "command"),
             f"'{target.name}' must have exactly one argument that '{command.name}' lacks, for the target",
         )
+
+
+def _depends(address: str) -> bool:
+    try:
+        return bool(expressions.names_of(address))
+    except expressions.ExpressionError:
+        return False  # told beside the command itself
 
 
 def _verify(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
@@ -194,35 +207,6 @@ def _confirm(_file: ProfileFile, command: CommandSection, path: Path) -> Iterato
             yield unknown_name(here, "argument", name, arguments)
 
 
-def _write(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
-    write = command.write
-    if file.dialect != "modbus":
-        if write is not None:
-            yield Misfit((*path, "write"), f"dialect {file.dialect} has no 'write'", key=True)
-        return
-    if write is None:
-        yield Misfit(path, "'write' is missing")
-        return
-    here = (*path, "write")
-    yield from _expression(file, command, (*here, "address"), write.address)
-    if (write.value is None) == (write.raw is None):
-        yield Misfit(here, "'write' needs either 'value' or 'raw'")
-    if write.raw is not None and not _RAW.fullmatch(write.raw):
-        yield Misfit((*here, "raw"), "'raw' must be 0x and pairs of hex digits")
-    try:
-        if write.type is not None:
-            value_type(write.type, None)
-        names = templates.names_of(write.value or "")
-    except templates.TemplateError as error:
-        yield Misfit((*here, "value"), str(error))
-    except ValueError as error:
-        yield Misfit((*here, "type"), str(error))
-    else:
-        arguments = [argument.name for argument in command.args]
-        for name in sorted(names - set(arguments)):
-            yield unknown_name((*here, "value"), "argument", name, arguments)
-
-
 COMMAND_CHECKS: tuple[Check, ...] = (
     _class,
     _arguments,
@@ -233,6 +217,5 @@ COMMAND_CHECKS: tuple[Check, ...] = (
     _mode,
     _certain_words,
     _confirm,
-    _write,
     secret_misfits,
 )

@@ -37,26 +37,14 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
-class Register:
-    """Where a Modbus setting lives.
-
-    `address` is zero-based, as on the wire; `type` as in profiles (u16, f32, text(8)).
-    """
-
-    table: Literal["holding", "input", "coil", "discrete"]
-    address: int
-    type: str
-    scale: Decimal | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Setting:
     """Something that can be read back.
 
-    `type` is int, decimal, bool, text or enum(a, b), the Modbus register types already mapped to these.
-    `clamps`: False says that the value has no stop, None that nobody stated it. `other_writers`: readings
-    prove nothing about us. `read` is the text that asks; the value is the group `value` of `reply`, else of the
-    line's ack, else all that a script prints.
+    `type` is int, decimal, bool, text or enum(a, b), the Modbus register types already mapped to these. `at_start`:
+    what a restart puts it to, where it is not durable and that is known. `clamps`: False says that the value has no
+    stop, None that nobody stated it. `other_writers`: readings prove nothing about us. `read` is the text that asks,
+    for Modbus a request text such as `fc03 0x0002 f32`; the value is the group `value` of `reply`, else of the line's
+    ack, else all that a script prints.
     """
 
     name: str
@@ -68,9 +56,9 @@ class Setting:
     read: str | None = None
     reply: str | None = None
     durable: bool = False
+    at_start: str | None = None
     clamps: bool | None = None
     other_writers: bool = False
-    register: Register | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,23 +113,10 @@ class Confirm:
 
 
 @dataclass(frozen=True, slots=True)
-class Write:
-    """A Modbus write; `address` is an expression over the arguments.
-
-    Either `value`, a template like `{value}`, encoded as `type`; or `raw`, hex digits after `0x`, for values
-    of a vendor outside the standard.
-    """
-
-    function: Literal[5, 6, 15, 16, 22]
-    address: str
-    type: str | None = None
-    value: str | None = None
-    raw: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Command:
     """One command; `send` is its text with arguments in braces, None for dialects without texts.
+
+    For Modbus it is the template of a request text, such as `fc06 0x0010 u16 {value}`.
 
     `in_catalog` is False only for what a person sends raw.
     """
@@ -161,13 +136,14 @@ class Command:
     execution_s: float | None = None
     confirm: Confirm | None = None
     danger: str | None = None
-    write: Write | None = None
     in_catalog: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
     """`read` asks who it is; the answer must equal `expect`, where `{serial}` comes from the inventory.
+
+    For Modbus `read` is the request text of a setting, as are `boot_read` of a profile and `Confirm.read`.
 
     `reply`: the pattern of the answer where it is none of the acks; its group `value` is the answer.
     """

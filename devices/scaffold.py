@@ -7,7 +7,7 @@ EDIT 1, 2 and 3 in each.
 import re
 from pathlib import Path
 
-DIALECTS = ("line", "lsq", "exec")
+DIALECTS = ("line", "lsq", "exec", "modbus")
 PLACEHOLDER = "vendor/model"
 
 _FOLDER = Path(__file__).parent / "scaffolds"

@@ -29,6 +29,7 @@ KindWord = Annotated[Kind, Field(strict=False)]
 ClassWord = Annotated[EffectClass, Field(strict=False)]
 PolicyWord = Annotated[Policy, Field(strict=False)]
 PositiveSeconds = Annotated[Seconds, BeforeValidator(positive)]
+BitNumber = Annotated[int, Field(ge=0, le=15)]
 
 
 class LineSection(Strict):
@@ -95,11 +96,14 @@ class SettingSection(Strict):
     read: Text | None = None
     reply: Text | None = None
     durable: bool = False
+    at_start: Loose | None = None
     clamps: bool | None = None
     other_writers: bool = False
-    table: Literal["holding", "input", "coil", "discrete"] | None = None
+    table: Literal["holding", "input", "coil", "discrete", "identification"] | None = None
     address: Annotated[int, Field(ge=0, le=0xFFFF)] | None = None
     scale: Number | None = None
+    bit: BitNumber | None = None
+    sentinels: list[Text] = Field(default_factory=list)
 
 
 class ArgumentSection(Strict):
@@ -148,9 +152,11 @@ class ConfirmSection(Strict):
 class WriteSection(Strict):
     """`write`, for dialect modbus."""
 
-    function: Literal[5, 6, 15, 16, 22]
+    function: Literal[5, 6, 15, 16, 22, 23]
     address: Loose
     type: Text | None = None
+    scale: Number | None = None
+    bit: BitNumber | None = None
     value: Loose | None = None
     raw: Text | None = None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from devices import expressions, templates
 from devices.kinds import CLASS_OF, EffectClass
 from devices.misfit import Misfit
-from devices.schema import CommandSection, ProfileFile
+from devices.schema import CommandSection, ProfileFile, WriteSection
 from devices.source import Path
 
 
@@ -21,8 +21,6 @@ def secret_misfits(file: ProfileFile, command: CommandSection, path: Path) -> It
         here = (*path, "args", index, "secret")
         if argument.type != "text":
             yield Misfit((*path, "args", index, "type"), f"a secret is of type text, not {argument.type}")
-        if file.dialect == "modbus":
-            yield Misfit(here, "dialect modbus has no secrets", key=True)
         for where in _uses(command, argument.name):
             message = f"the secret '{argument.name}' cannot be part of it, since journal and log show it"
             yield Misfit((*path, *where), message)
@@ -36,13 +34,16 @@ def secret_misfits(file: ProfileFile, command: CommandSection, path: Path) -> It
 
 
 def _uses(command: CommandSection, name: str) -> Iterator[Path]:
-    """The places but `send` in which an argument is made use of."""
+    """The places in which an argument is made use of, but for `send` and the value of `write`."""
     verify, form, confirm = command.verify, command.absolute_form, command.confirm
     expressions_in: list[tuple[Path, str]] = []
     if verify is not None:
         expressions_in.append((("verify", "expect"), verify.expect))
     if form is not None:
         expressions_in.append((("absolute_form", "value"), form.value))
+    if command.write is not None:
+        expressions_in.append((("write", "address"), command.write.address))
+        yield from _hex_or_arithmetic(command.write, name)
     for where, text in expressions_in:
         try:
             if name in expressions.names_of(text):
@@ -55,6 +56,18 @@ def _uses(command: CommandSection, name: str) -> Iterator[Path]:
                 yield ("confirm", key)
         except templates.TemplateError:
             continue
+
+
+def _hex_or_arithmetic(write: WriteSection, name: str) -> Iterator[Path]:
+    """A secret is put in as it is, so it can be neither hex digits nor computed with."""
+    for key in ("value", "raw"):
+        try:
+            parts = templates.parse(getattr(write, key) or "")
+        except templates.TemplateError:
+            continue  # told by others
+        fields = [part for part in parts if isinstance(part, templates.Field) and name in part.names]
+        if fields and (key == "raw" or not all(field.is_plain for field in fields)):
+            yield ("write", key)
 
 
 def _is_read_back(command: CommandSection) -> bool:

@@ -1,9 +1,9 @@
 """Which text leaves when the arguments are filled into a `send` template?
 
-`{name}` or `{name:spec}`, `{{` and `}}` for braces. Rules: the spec is one of a few number formats (`+d`,
-`03d`, `04X`, `.2f`); no attribute, index or conversion; a format that would drop digits is an error, the
-device must get the value that was asked for; the outcome is one line, since a line break would be a second
-command.
+`{name}` or `{name:spec}`, `{{` and `}}` for braces. What stands in braces may be arithmetic over arguments, as in
+`{channel - 1:04X}` (devices/expressions). Rules: the spec is one of a few number formats (`+d`, `03d`, `04X`, `.2f`);
+no attribute, index or conversion; a format that would drop digits is an error, the device must get the value that was
+asked for; the outcome is one line, since a line break would be a second command.
 """
 
 import re
@@ -13,20 +13,33 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from devices.values import enum_values, plain
+from devices import expressions
+from devices.values import Operand, enum_values, plain
 
 WIDTH_MAX = 32
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ARITHMETIC = re.compile(r"[-+*/%(]|^not ")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _SPEC = re.compile(r"(?P<sign>\+?)(?P<width>0?[0-9]{0,2})(?:\.(?P<places>[0-9]))?(?P<form>[dfxX])")
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One pair of braces."""
+    """One pair of braces: the name of an argument, or arithmetic over arguments."""
 
     name: str
     spec: str
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a name and no arithmetic."""
+        return _NAME.fullmatch(self.name) is not None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The arguments whose values it needs."""
+        return frozenset({self.name}) if self.is_plain else expressions.names_of(self.name)
 
 
 class TemplateError(ValueError):
@@ -57,10 +70,7 @@ def parse(text: str) -> tuple[str | Field, ...]:
             parts.append(literal)
         if name is None:
             continue
-        if conversion or not _NAME.fullmatch(name):
-            raise TemplateError(
-                f"'{{{name}{'!' + conversion if conversion else ''}}}' must be a plain name in braces"
-            )
+        _check_name(name, conversion)
         match = _SPEC.fullmatch(spec or "d")
         if (
             match is None
@@ -72,13 +82,33 @@ def parse(text: str) -> tuple[str | Field, ...]:
     return tuple(parts)
 
 
+def _check_name(name: str, conversion: str | None) -> None:
+    """Raise TemplateError unless it is a plain name, or arithmetic that names something."""
+    if not conversion and _NAME.fullmatch(name):
+        return
+    if conversion or not _ARITHMETIC.search(name):
+        raise TemplateError(
+            f"'{{{name}{'!' + conversion if conversion else ''}}}' must be a plain name in braces"
+        )
+    try:
+        names = expressions.names_of(name)
+    except expressions.ExpressionError as error:
+        raise TemplateError(f"bad arithmetic in '{{{name}}}': {error}") from None
+    if not names:
+        raise TemplateError(f"'{{{name}}}' names no argument")
+
+
 def names_of(text: str) -> frozenset[str]:
     """Return the names in braces; TemplateError if the template is malformed."""
-    return frozenset(part.name for part in parse(text) if isinstance(part, Field))
+    return frozenset(name for part in parse(text) if isinstance(part, Field) for name in part.names)
 
 
 def check_field_type(field: Field, type_text: str) -> None:
-    """Raise TemplateError when the format of a field can never suit a value of that type."""
+    """Raise TemplateError when a field can never suit a value of that type: its format, or its arithmetic."""
+    if not field.is_plain:
+        if type_text not in ("int", "decimal", "bool"):
+            raise TemplateError(f"'{{{field.name}}}' is arithmetic, which does not suit type {type_text}")
+        return  # what it gives is seen when it is filled in
     form = field.spec[-1:]
     suits = {"": True, "d": type_text in ("int", "bool"), "f": type_text in ("int", "decimal")}
     if not suits.get(form, type_text == "int"):
@@ -113,12 +143,42 @@ def render(text: str, values: Mapping[str, str]) -> str:
     """Fill canonical texts into a template.
 
     Raises:
-        TemplateError: a value does not fit its format without loss.
+        TemplateError: a value does not fit its format without loss, or arithmetic gives none.
         KeyError: a name without a value.
     """
-    return "".join(
-        part if isinstance(part, str) else _filled(part, values[part.name]) for part in parse(text)
-    )
+    return "".join(part if isinstance(part, str) else _field_text(part, values) for part in parse(text))
+
+
+def _field_text(field: Field, values: Mapping[str, str]) -> str:
+    if field.is_plain:
+        return _filled(field, values[field.name])
+    result = _computed(field, values)
+    if isinstance(result, bool):
+        return _filled(field, str(result).lower())
+    form = field.spec[-1:]
+    if form in ("d", "x", "X") and result != result.to_integral_value():
+        raise TemplateError(f"'{field.name}' gives no whole number, as '{field.spec}' needs one")
+    if form in ("x", "X") and result < 0:
+        raise TemplateError(f"'{field.name}' is {plain(result)}, which '{field.spec}' cannot carry")
+    return _filled(field, plain(result))
+
+
+def _computed(field: Field, values: Mapping[str, str]) -> Decimal | bool:
+    known = {name: _operand(values[name]) for name in field.names}
+    try:
+        result = expressions.evaluate(field.name, known)
+    except expressions.ExpressionError as error:
+        raise TemplateError(f"'{field.name}' gives no value: {error.message}") from None
+    if isinstance(result, str):
+        raise TemplateError(f"'{field.name}' gives no number")
+    return result
+
+
+def _operand(text: str) -> Operand:
+    """The value of a canonical text, whose type nobody has told."""
+    if text in ("true", "false"):
+        return text == "true"
+    return Decimal(text) if _NUMBER.fullmatch(text) else text
 
 
 def _filled(field: Field, value: str) -> str:

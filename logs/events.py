@@ -167,7 +167,7 @@ _COPY: Final = ("seq", "attempt")
 _SHAPES: Final[Mapping[EventName, _Shape]] = {
     "sent": _Shape(("seq", "cmd", "attempt"), "sent"),
     "timeout": _Shape(_COPY, "timeout"),
-    "ack": _Shape(_COPY, "ack", "ack: {}"),
+    "ack": _Shape(_COPY, "ack"),
     "duplicate_ack": _Shape(_COPY, "ack (device: duplicate, ignored)"),
     # The ending names the attempt that was answered late; in front it would look like the one under way.
     "late_ack": _Shape(("seq",), "late ack, ignored", "late ack of attempt {}, ignored", fills="attempt"),

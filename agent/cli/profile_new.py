@@ -24,6 +24,7 @@ class Dialect(StrEnum):
     LINE = "line"
     LSQ = "lsq"
     EXEC = "exec"
+    MODBUS = "modbus"
 
 
 _WHAT = ("how it answers or is reached", "what can be read", "what can be sent")
@@ -33,7 +34,10 @@ def new(
     common: Common,
     name: Annotated[str, typer.Argument(metavar="VENDOR/MODEL", help="The name that inventories will use.")],
     dialect: Annotated[
-        Dialect, typer.Option(help="line: text; lsq: the last-seq protocol; exec: a program of yours.")
+        Dialect,
+        typer.Option(
+            help="line: text; lsq: the last-seq protocol; exec: a program of yours; modbus: registers."
+        ),
     ] = Dialect.LINE,
     folder: Annotated[
         Path | None,
@@ -41,13 +45,11 @@ def new(
     ] = None,
 ) -> None:
     """Write a profile to start from. Never overwrites anything."""
-    from devices.checks import NAME_FORM, is_profile_name
     from devices.scaffold import lines_to_edit, scaffold
 
-    if not is_profile_name(name):
-        raise UsageProblem(f"'{name}' must be {NAME_FORM}", "Such as: ackonce profile new acme/logger")
-    root = _root(common, folder)
-    shipped = _insist_on_new_name(name, root)
+    name = checked_name(name)
+    root = profile_root(common, folder)
+    shipped = insist_on_new_name(name, root)
     path = root / f"{name}.yaml"
     text = scaffold(name, dialect)
     write_new({path: text}, "Give another name, or another folder with --dir")
@@ -66,13 +68,23 @@ def new(
         output.say(f"Then: {check}")
 
 
-def _root(common: Common, folder: Path | None) -> Path:
+def checked_name(name: str) -> str:
+    """Return the name of a profile; raise UsageProblem where it can be none."""
+    from devices.checks import NAME_FORM, is_profile_name
+
+    if not is_profile_name(name):
+        raise UsageProblem(f"'{name}' must be {NAME_FORM}", "Such as: acme/logger")
+    return name
+
+
+def profile_root(common: Common, folder: Path | None) -> Path:
+    """Return where profiles are written: the folder that was given, else the one beside the inventory."""
     if folder is not None:
         return ((common.project or Path()) / folder).absolute()
     return profile_roots(settings_of(common))[0]
 
 
-def _insist_on_new_name(name: str, root: Path) -> bool:
+def insist_on_new_name(name: str, root: Path) -> bool:
     """Refuse a name that the folder has already, since then neither would load; tell whether one of it is shipped.
 
     Raises UsageProblem.

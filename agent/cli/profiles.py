@@ -1,7 +1,8 @@
-"""What is known about each model of equipment? `ackonce profile list | show | lint | new`.
+"""What is known about each model of equipment? `ackonce profile list | show | lint | new | import`.
 
 `show` answers what somebody beside the equipment asks: which commands may be repeated, which must not, and what the
-agent does about silence. `lint` prints one finding a line in the form that editors jump to. `new` has its own file.
+agent does about silence. `lint` prints one finding a line in the form that editors jump to. `new` and `import` have
+their own files.
 """
 
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from agent.cli import output
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 from agent.cli.places import settings_of
+from agent.cli.profile_import import import_map
 from agent.cli.profile_new import new
 from agent.profile_folders import load_profile, profile_roots
 
@@ -28,7 +30,7 @@ Named = Annotated[str, typer.Argument(metavar="NAME|FILE", help="As in demo/cont
 _DIALECTS = {
     "lsq": "lsq, the last-seq protocol: the device knows a repeat by its number and does not act again",
     "line": "line, text over TCP or a serial line",
-    "modbus": "modbus",
+    "modbus": "modbus, registers and coils",
     "exec": "exec, a program of yours that talks to the device",
 }
 _CLASSES = {
@@ -46,6 +48,7 @@ def register(app: typer.Typer) -> None:
     command(group, "show")(show)
     command(group, "lint")(lint)
     command(group, "new")(new)
+    command(group, "import")(import_map)
     app.add_typer(group, name="profile")
 
 
@@ -107,8 +110,9 @@ def _shown(profile: "Profile") -> Iterator[str]:
     timing = profile.timing
     yield f"{profile.name}  {profile.title}".rstrip()
     yield f"  file      {profile.source}"
-    yield f"  speaks    {_DIALECTS[profile.dialect]}"
-    yield f"  sources   {'; '.join(profile.sources) or 'none are stated'}"
+    yield f"  speaks    {_DIALECTS[profile.dialect]}{_framing(profile)}"
+    for number, source in enumerate(profile.sources or ("none are stated",)):
+        yield f"  {'' if number else 'sources':<8}  {source}"
     yield f"  tried     {'on real equipment' if profile.verified_on_hardware else 'not on real equipment yet'}"
     yield f"  silence   no answer for {timing.reply_s:g} s; a late one may come for {timing.late_s:g} s"
     for effect_class, heading in _CLASSES.items():
@@ -121,6 +125,10 @@ def _shown(profile: "Profile") -> Iterator[str]:
         yield from ("", "SETTINGS")
         width = max(len(name) for name in profile.settings)
         yield from (f"  {s.name:<{width}}  {_shown_setting(s)}" for s in profile.settings.values())
+
+
+def _framing(profile: "Profile") -> str:
+    return f", framing {profile.modbus.framing}" if profile.modbus is not None else ""
 
 
 def _shown_command(profile: "Profile", command: "Command") -> Iterator[str]:
@@ -142,20 +150,21 @@ def _shown_setting(setting: "Setting") -> str:
 
     unit = f", in {setting.unit}" if setting.unit else ""
     facts = [describe(Argument(setting.name, setting.type, setting.min, setting.max)) + unit]
-    facts.append(_read_by(setting))
-    facts.append("survives a restart" if setting.durable else "not known to survive a restart")
+    facts.append(f"read by {setting.read}" if setting.read is not None else "cannot be read")
+    facts.append(_after_a_restart(setting))
     if setting.other_writers:
         facts.append("others write it too")
     return "; ".join(facts)
 
 
-def _read_by(setting: "Setting") -> str:
-    if setting.read is not None:
-        return f"read by {setting.read}"
-    register = setting.register
-    if register is not None:
-        return f"read from {register.table} {register.address} ({register.type})"
-    return "cannot be read"
+def _after_a_restart(setting: "Setting") -> str:
+    if setting.durable:
+        return "survives a restart"
+    return (
+        f"{setting.at_start} after a restart"
+        if setting.at_start is not None
+        else "not known to survive a restart"
+    )
 
 
 def _command_json(profile: "Profile", command: "Command") -> dict[str, Any]:

@@ -2,15 +2,15 @@
 
 The part of CATALOG.md sections 2 and 4 that does not refuse to load. `error` means that a claim of the profile would
 let the agent believe something untrue, or has no effect; `warning` means slower, blinder or harder to check. The rules
-are in `whole` (the profile as a whole), `times`, `lines` (telling lines apart), `proofs` (what a reading proves) and
-`commands` (their nature).
+are in `whole` (the profile as a whole), `times`, `lines` (telling lines apart), `registers` (Modbus), `proofs` (what a
+reading proves) and `commands` (their nature).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 
-from devices.lint import commands, lines, proofs, times, whole
+from devices.lint import commands, lines, proofs, registers, times, whole
 from devices.lint.remark import Level, Remark
 from devices.loader import load
 from devices.problems import FileProblems
@@ -88,6 +88,7 @@ _RULES: tuple[Callable[[Profile], Iterator[Remark]], ...] = (
     *whole.RULES,
     *times.RULES,
     *lines.RULES,
+    *registers.RULES,
     *proofs.RULES,
     *commands.RULES,
 )

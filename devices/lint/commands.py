@@ -85,7 +85,7 @@ def _ranges(profile: Profile) -> Iterator[Remark]:
 
 def _links(profile: Profile) -> Iterator[Remark]:
     for path, command in commands_of(profile):
-        if command.kind is Kind.LINK and command.confirm is None:
+        if command.kind is Kind.LINK and command.confirm is None and command.verify is None:
             message = "no 'confirm': the device is not looked for on its new settings, so it ends in doubt"
             yield Remark("warning", path, command.name, message)
 

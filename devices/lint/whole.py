@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from devices.lint.remark import Remark, commands_of, is_cumulative, read_back
-from devices.profile import Profile
+from devices.profile import Profile, Setting
 
 
 def _claims(profile: Profile) -> Iterator[Remark]:
@@ -18,7 +18,7 @@ def _claims(profile: Profile) -> Iterator[Remark]:
 def _restarts(profile: Profile) -> Iterator[Remark]:
     if profile.dialect == "lsq" or profile.boot_read is not None:
         return
-    volatile = [setting.name for setting in profile.settings.values() if not setting.durable]
+    volatile = [setting.name for setting in profile.settings.values() if _forgets(setting)]
     if volatile:
         using = [command.name for command in profile.commands if _reads_volatile(profile, command.name)]
         needed = f"; {', '.join(using)} would end in doubt" if using else ""
@@ -57,7 +57,12 @@ def _openings(profile: Profile) -> Iterator[Remark]:
 def _reads_volatile(profile: Profile, name: str) -> bool:
     command = profile.command(name)
     setting = read_back(profile, command)
-    return is_cumulative(command) and setting is not None and not setting.durable
+    return is_cumulative(command) and setting is not None and _forgets(setting)
+
+
+def _forgets(setting: Setting) -> bool:
+    """Whether a restart changes it, and to nobody knows what."""
+    return not setting.durable and setting.at_start is None
 
 
 def _program(profile: Profile) -> Iterator[Remark]:

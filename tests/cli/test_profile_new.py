@@ -14,7 +14,7 @@ def _put_inventory(project: Project) -> None:
     project.put("inventory.yaml", 'devices: {d1: {profile: acme/logger, url: "tcp://127.0.0.1:9"}}\n')
 
 
-@pytest.mark.parametrize("dialect", ["line", "lsq", "exec"])
+@pytest.mark.parametrize("dialect", ["line", "lsq", "exec", "modbus"])
 def test_what_it_writes_can_be_used_at_once(project: Project, dialect: str) -> None:
     """The new profile is found by name beside the inventory, shown and linted without an error."""
     _put_inventory(project)

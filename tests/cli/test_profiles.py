@@ -113,6 +113,24 @@ def test_show_tells_settings_with_unit_and_range(project: Project) -> None:
     assert last.strip() == "offset  int, -100 to 100, in K; read by GET offset; survives a restart"
 
 
+def test_show_tells_how_modbus_is_read(project: Project) -> None:
+    """Of Modbus it says the framing, the request that reads each setting, and what a restart leaves."""
+    lines = [line.strip() for line in project.type("profile", "show", "waveshare/modbus-rtu-relay").lines]
+    assert "speaks    modbus, registers and coils, framing rtu" in lines
+    assert "relay_1  bool; read by fc01 0x0000 bool; false after a restart" in lines
+    assert "unit     int, 1 to 255; read by fc03 0x4000 u16; survives a restart" in lines
+    where = lines.index("SET unit <unit: int, 1 to 247>")
+    assert "whether it took effect is asked of the device where it is found then" in lines[where + 1]
+
+
+def test_show_puts_each_source_on_a_line(project: Project) -> None:
+    """Sources are long, and each can be looked up by itself."""
+    project.put("p.yaml", LINE_PROFILE.replace("title:", "sources: [the manual, the wiki]\ntitle:"))
+    lines = project.type("profile", "show", "p.yaml").lines
+    where = lines.index("  sources   the manual")
+    assert lines[where + 1] == "            the wiki"
+
+
 def test_show_as_json(project: Project) -> None:
     """--json has one object per command, in the order of the file."""
     project.put("p.yaml", LINE_PROFILE)

@@ -176,6 +176,13 @@ def test_raw_is_one_printable_line(text: str) -> None:
         "{a:.2d}",
         "x\ny",
         "{a:99d}",
+        "{a.b - 1}",
+        "{a - }",
+        "{a-1!r}",
+        "{1 + 1}",
+        "{a ** 2}",
+        "{exit()}",
+        "{a < 2}",
     ],
 )
 def test_templates_have_plain_names_and_number_formats_only(template: str) -> None:
@@ -198,6 +205,42 @@ def test_templates_have_plain_names_and_number_formats_only(template: str) -> No
 def test_template_formats(template: str, value: str, text: str) -> None:
     """Each number format gives the digits that it says."""
     assert render(template, {"a": value}) == text
+
+
+@pytest.mark.parametrize(
+    ("template", "values", "text"),
+    [
+        ("fc05 0x{channel - 1:04X} bool {on}", {"channel": "8", "on": "true"}, "fc05 0x0007 bool true"),
+        ("{seconds * 10:04X}", {"seconds": "0.7"}, "0007"),
+        ("{a + b * 2}", {"a": "1.5", "b": "3"}, "7.5"),
+        ("{clamp(a, 0, 9):d}", {"a": "12"}, "9"),
+        ("{a % 3:+d}", {"a": "-1"}, "+2"),
+        ("{not on} {not on:d}", {"on": "true"}, "false 0"),
+        ("{a - 1}", {"a": "0"}, "-1"),
+    ],
+)
+def test_braces_can_compute(template: str, values: dict[str, str], text: str) -> None:
+    """Arithmetic over arguments stands in braces as a name does, exactly and in decimals."""
+    assert render(template, values) == text
+
+
+@pytest.mark.parametrize(
+    ("template", "value", "why"),
+    [
+        ("{a - 1:04X}", "0", "'a - 1' is -1, which '04X' cannot carry"),
+        ("{a / 2:d}", "3", "'a / 2' gives no whole number, as 'd' needs one"),
+        ("{a * 10:04X}", "0.75", "'a * 10' gives no whole number, as '04X' needs one"),
+        ("{a / 3:.2f}", "1", "finer than the format"),
+        ("{1 / a}", "0", "'1 / a' gives no value: division by zero"),
+        ("{a + 1}", "abc", "'a + 1' gives no value: 'abc' is not a number"),
+        ("{(a)}", "abc", "'(a)' gives no number"),
+    ],
+)
+def test_what_braces_cannot_carry_is_said(template: str, value: str, why: str) -> None:
+    """A result that its format cannot carry, or none at all, never becomes a text."""
+    with pytest.raises(TemplateError) as caught:
+        render(template, {"a": value})
+    assert why in str(caught.value)
 
 
 def test_a_command_without_a_text_is_its_words() -> None:

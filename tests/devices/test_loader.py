@@ -1,6 +1,7 @@
 """Loading profiles: every key arrives, every contradiction is refused at its line and column."""
 
 import contextlib
+import itertools
 import json
 import random
 import re
@@ -22,11 +23,9 @@ from devices.profile import (
     Line,
     Modbus,
     Mode,
-    Register,
     Sequence,
     Timing,
     Verify,
-    Write,
 )
 from tests.devices.files import BEEP, HEAD, complaints, loaded, write
 
@@ -109,7 +108,7 @@ commands:
     write: {function: 16, address: 2 + 1, type: f32, value: "{v}"}
   - name: FLIP
     kind: toggle
-    args: [{name: ch, type: int}]
+    args: [{name: ch, type: int, min: 1, max: 8}]
     write: {function: 5, address: ch - 1, raw: "0x5500"}
 """
 SCRIPT = """
@@ -197,11 +196,11 @@ def test_other_dialects_load(tmp_path: Path) -> None:
     """Modbus registers and scripts are described completely."""
     modbus = loaded(tmp_path, METER)
     assert modbus.modbus == Modbus("rtu", "little", "big")
-    assert modbus.setting("demand").type == "decimal"
-    assert modbus.setting("demand").register == Register("holding", 2, "u16", Decimal("0.1"))
-    assert modbus.setting("name").type == "text"
-    assert modbus.command("SET demand").write == Write(16, "2 + 1", "f32", "{v}", None)
-    assert modbus.command("FLIP").write == Write(5, "ch - 1", None, None, "0x5500")
+    demand, name = modbus.setting("demand"), modbus.setting("name")
+    assert (demand.type, demand.read, demand.step) == ("decimal", "fc03 0x0002 u16*0.1", "0.1")
+    assert (name.type, name.read) == ("text", "fc04 0x0010 text(8)")
+    assert modbus.command("SET demand").send == "fc16 0x0003 f32/lw {v}"
+    assert modbus.command("FLIP").send == "fc05 0x{ch - 1:04X} raw 5500"
     script = loaded(tmp_path, SCRIPT)
     assert script.run == (str(tmp_path / "push.sh"), "{device}", "{url}", "{command}")
     assert script.setting("level").reply == "^level=(?P<value>.*)$"
@@ -228,11 +227,11 @@ def test_a_program_stands_beside_its_profile(
 
 
 def refused() -> list[tuple[str, list[str]]]:
-    """Return (file, problems) of each case in refused.txt."""
+    """Return (file, problems) of each case in refused.txt and refused_modbus.txt."""
     cases = []
-    for block in re.split(
-        r"^----.*\n", (Path(__file__).parent / "refused.txt").read_text(), flags=re.MULTILINE
-    )[1:]:
+    files = [Path(__file__).parent / name for name in ("refused.txt", "refused_modbus.txt")]
+    texts = [re.split(r"^----.*\n", path.read_text(), flags=re.MULTILINE)[1:] for path in files]
+    for block in itertools.chain(*texts):
         lines = block.splitlines(keepends=True)
         problems = [line.removeprefix("=> ").rstrip() for line in lines if line.startswith("=> ")]
         cases.append(("".join(line for line in lines if not line.startswith("=> ")), problems))

@@ -9,7 +9,7 @@ from devices.loader import SHIPPED, available
 from devices.scaffold import DIALECTS, lines_to_edit, scaffold
 from tests.devices.files import loaded
 
-UNSURE = {"line": ["identity"], "exec": ["identity"], "lsq": []}
+UNSURE = {"line": ["identity"], "exec": ["identity"], "lsq": [], "modbus": ["identity"]}
 """What nobody can say beforehand: how the equipment is asked who it is."""
 
 
@@ -30,11 +30,12 @@ def test_three_lines_are_marked(dialect: str) -> None:
     text = scaffold("acme/logger", dialect)
     marked = [text.splitlines()[number - 1] for number in lines_to_edit(text)]
     assert [line.partition("# EDIT ")[2][0] for line in marked] == ["1", "2", "3"]
-    assert "read:" in marked[1]
-    assert "send:" in marked[2]
+    reads, sends = ("table:", "write:") if dialect == "modbus" else ("read:", "send:")
+    assert reads in marked[1]
+    assert sends in marked[2]
 
 
-@pytest.mark.parametrize("dialect", ["line", "exec"])
+@pytest.mark.parametrize("dialect", ["line", "exec", "modbus"])
 def test_commented_keys_are_keys(tmp_path: Path, dialect: str) -> None:
     """What stands commented out can be switched on by taking the # away."""
     lines = scaffold("acme/logger", dialect).splitlines(keepends=True)
