@@ -1,6 +1,7 @@
 # make install   .venv/bin/ackonce                 make demo    the main job on embedded simulators
 # make test      the test suite                    make check   everything CI does
 # make prove     every sequence of faults, and every deliberate fault caught by one
+# make test-peers   against servers and clients that others wrote; installs their Debian packages
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -9,17 +10,21 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 export ACKONCE_SEED ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 
 PROOFS := tests/exhaustive tests/mutants
+PEERS  := tests/peers
 
-.PHONY: install demo test prove check format clean
+.PHONY: install demo test prove test-peers check format clean
 .DEFAULT_GOAL := install
 
 install: $(VENV)/.installed
 demo: install
 	@$(BIN)/ackonce demo
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n 3 tests $(PROOFS:%=--ignore=%)    # two cores: some tests wait for processes
+	$(BIN)/python -m pytest -n 3 tests $(PROOFS:%=--ignore=%) --ignore=$(PEERS)    # two cores: some tests wait for processes
 prove: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 2 $(PROOFS)
+test-peers: $(VENV)/.installed-dev
+	@$(PEERS)/install
+	$(BIN)/python -m pytest -n 4 $(PEERS)    # they mostly wait
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -27,6 +32,7 @@ check: $(VENV)/.installed-dev
 	$(BIN)/lint-imports --no-cache
 	$(MAKE) test
 	$(MAKE) prove
+	$(MAKE) test-peers
 format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .

@@ -60,7 +60,7 @@ def order_of(
     """
     if chosen.target.unit == 0 and call.command.effect_class is EffectClass.CUMULATIVE:
         raise UsageProblem(
-            f"{chosen.device.name} has unit 0, which a gateway passes on to everybody: '{_spelled(call)}' is not sent "
+            f"{chosen.device.name} has unit 0, which a gateway passes on to everybody: '{spelled(call)}' is not sent "
             "to an address at which several devices may carry it out",
             "Give the device its own unit in the inventory (255 is the device itself on Modbus TCP)",
         )
@@ -73,7 +73,7 @@ def order_of(
     return Operation(
         op=str(ULID()),
         device=chosen.device.name,
-        command=_spelled(call),
+        command=spelled(call),
         kind=call.command.kind.value,
         terms=terms_of(chosen, call, choice, attempts, if_needed=if_needed),
         profile=chosen.profile.name,
@@ -116,7 +116,7 @@ def choose_policy(chosen: Chosen, call: Call, asked: str | None) -> Choice:
         raise UsageProblem(str(refused)) from None
 
 
-def _spelled(call: Call) -> str:
-    """The command in one spelling, so that a key meets the same words again however they were typed."""
+def spelled(call: Call) -> str:
+    """The command of a call in one spelling, so that a key meets the same words again however they were typed."""
     name = call.command.name
     return call.text if call.text.startswith(name) else " ".join([name, *(value for _, value in call.args)])

@@ -27,7 +27,6 @@ LOOKS_ELSEWHERE = 2
 """A device that changes its link is looked for at once, and when it has had time to restart."""
 
 _WITH_BASELINE = (Policy.GET_VERIFY, Policy.READ_THEN_SET)
-_NEVER_LEFT = "each connection was of no use before the command could be written"
 _AS_BEFORE = "the setting is as before, on a path on which nothing is under way any more"
 OK, INDETERMINATE = 0, 4
 """Stored statuses (WIRE.md 2); those between them say that the command certainly had no effect."""
@@ -80,7 +79,8 @@ def _before_first_copy(t: Terms, v: View) -> Step:
     if v.opening_failed is not None:
         return Finish(Outcome.NOT_SENT, None, v.opening_failed.why, v.opening_failed.cause)
     if v.unsent >= t.attempts_max:
-        return Finish(Outcome.NOT_SENT, None, _NEVER_LEFT, Cause.UNREACHABLE)
+        why = f"it never reached the device: {v.why_unsent}"
+        return Finish(Outcome.NOT_SENT, None, why, Cause.UNREACHABLE)
     if t.elsewhere is not None and v.there_before is None:
         return Find(t.elsewhere.at)
     if t.elsewhere is not None and v.there_before is not None and v.there_before.answered:

@@ -72,18 +72,18 @@ class Number:
 class View:
     """The state of knowledge.
 
-    `unsent` counts copies that did not leave after all; they are not among the `copies`. `declined` counts copies that
-    met a busy device which took nothing of them; `taken` are all others, which may have had an effect. `silent` counts
-    copies that ended without a word in this round of effort, `silent_here` those on the open connection. `conn` is the
-    open connection, None when there is none; `owes_copy` and `owes_read`: it still owes the answer to a copy, or to
-    a read. `failed_reads` counts readings before the first copy that got no answer, `problem` is what the device
-    said to the last of them; `baseline_waits` is how many waits the last one had behind it. `readings` are those of
-    the read-back since the last copy; a failed reading of the boot count is among them, because it leaves the look
-    before it unproven. `earlier_open`: a number before the newest may have been executed. `hello_is_news`:
-    something happened since the last HELLO, so that the device's record may say more than it did. `same_session`: a
-    new session turned out to be the old one. `person_questioned`: the device is asked once more after a person's
-    word. `there_before` and `there`: who answered where the command moves the device, before the first copy and after
-    the last one.
+    `unsent` counts copies that did not leave after all; they are not among the `copies`; `why_unsent` is that of the
+    last. `declined` counts copies that met a busy device which took nothing of them; `taken` are all others, which
+    may have had an effect. `silent` counts copies that ended without a word in this round of effort, `silent_here`
+    those on the open connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`:
+    it still owes the answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no
+    answer, `problem` is what the device said to the last of them; `baseline_waits` is how many waits the last one had
+    behind it. `readings` are those of the read-back since the last copy; a failed reading of the boot count is among
+    them, because it leaves the look before it unproven. `earlier_open`: a number before the newest may have been
+    executed. `hello_is_news`: something happened since the last HELLO, so that the device's record may say more than
+    it did. `same_session`: a new session turned out to be the old one. `person_questioned`: the device is asked once
+    more after a person's word. `there_before` and `there`: who answered where the command moves the device, before
+    the first copy and after the last one.
     """
 
     connected: Connected | None = None
@@ -95,6 +95,7 @@ class View:
     earlier_open: bool = False
     word: Acked | Nakked | Burnt | Spent | None = None
     unsent: int = 0
+    why_unsent: str = ""
     declined: int = 0
     silent: int = 0
     silent_here: int = 0
@@ -204,13 +205,14 @@ def _unheard(v: View, fact: Unknown) -> None:
         v.conn = None
 
 
-def _unsent(v: View, _fact: Unsent) -> None:
+def _unsent(v: View, fact: Unsent) -> None:
     """The copy is none; but a number whose earlier copies left stays in use, and this one counts as lost."""
     if v.number is not None and len(v.copies) > 1:
         _unheard(v, Unknown("lost"))
         return
     v.copies.pop()
     v.unsent += 1
+    v.why_unsent = fact.why
     v.conn = None
     v.number, v.numbers = None, 0
 

@@ -56,7 +56,7 @@ _DEVICE_EPILOG = _epilog(
     "device --tcp 127.0.0.1:7001",
     'device --faults "cmd 1: drop_ack; any 2-3: delay 0.8"',
     'device --faults "seed 7: drop_ack 0.2, nop cut 0.1"',
-    "device --profile waveshare/modbus-rtu-relay --pty --unit 1,3",
+    "device --profile demo/adder-modbus --pty --unit 1,3",
 )
 _PROXY_EPILOG = _epilog(
     PROXY,

@@ -46,6 +46,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "profile show": ("ackonce profile show demo/controller",),
     "profile lint": ("ackonce profile lint demo/controller-line",),
     "profile new": ("ackonce profile new acme/logger",),
+    "profile import": ("ackonce profile import map.csv --name acme/meter",),
     "config show": ("ackonce config show", "ackonce config show --timeout 2s --json"),
     "init": ("ackonce init field-site",),
     "ports": ("ackonce ports",),

@@ -8,6 +8,7 @@ from agent.cli.foresee import Course, foresee
 from agent.cli.options import Common
 from agent.cli.wording import exit_code
 from agent.operation import Numbering, Outcome, Result, Terms
+from agent.orders import spelled
 from devices.catalog import Call, Choice
 from devices.kinds import Kind
 from devices.profile import Profile
@@ -47,7 +48,7 @@ def explanation(device: str, profile: Profile, call: Call, choice: Choice, terms
     command = call.command
     courses = foresee(terms)
     lines = [
-        f"{device}  {call.text}  ({profile.name})",
+        f"{device}  {spelled(call)}  ({profile.name})",
         "",
         f"{command.effect_class}, {command.kind}: {SECOND_COPY[command.kind]}.",
         f"Policy {choice.policy}: {choice.why}",
@@ -75,7 +76,7 @@ def explanation_json(
         "schema": 1,
         "device": device,
         "profile": profile.name,
-        "command": call.text,
+        "command": spelled(call),
         "class": call.command.effect_class.value,
         "kind": call.command.kind.value,
         "policy": choice.policy.value,

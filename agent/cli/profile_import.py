@@ -112,7 +112,8 @@ def _tell(common: Common, found: "RegisterMap", path: Path, text: str, findings:
     output.put(str(path))
     if common.quiet:
         return
-    output.say(f"{settings} settings that can be read, {commands} commands that set one.")
+    setting = "one command sets one" if commands == 1 else f"{commands} commands set one each"
+    output.say(f"{settings} settings can be read, {setting}.")
     if converted:
         number, keys = converted[0]
         output.say(

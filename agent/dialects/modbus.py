@@ -100,6 +100,12 @@ class ModbusStation(StreamStation):
             return ReadAnswer(None)
         return self._reading(query, said, started=started)
 
+    def _unanswering(self) -> str | None:
+        """Text in the place of frames comes from something that speaks no Modbus, and is quoted as such."""
+        said = super()._unanswering()
+        text = self._requester.undecided.decode("ascii", errors="replace").strip()
+        return said or (text if text.isprintable() else self._requester.undecided.hex(" ")) or None
+
     def _why_mute(self) -> str:
         if self._framing == "tcp":
             return "another unit, RTU behind a TCP port (framing: rtu), another port"

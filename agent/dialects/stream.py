@@ -261,10 +261,20 @@ class StreamStation(UnnumberedStation):
             raise await self._mute(identity.read)
         return self._identified(identity.expect, answer.value)
 
+    def _unanswering(self) -> str | None:
+        """What came in instead of an answer, if anything."""
+        return self._strays[-1].line if self._strays else None
+
     async def _mute(self, query: str) -> Unreachable:
         """What to raise where a question got no answer, once the answer can no longer come."""
-        heard = self._strays[-1].line if self._strays else None
+        heard = self._unanswering()
+        ended = self._exchange.broken if self._exchange is not None else None
         await self._debts.wait_out()
+        if heard is not None and ended is not None:
+            return Unreachable(
+                f"{self._expected.url} says '{escape(heard)}' and then the connection is gone: {ended} "
+                "(a terminal server whose port somebody else uses?)"
+            )
         if heard is not None:
             return Unreachable(
                 f"{self._expected.url}, asked '{query}', says '{escape(heard)}', which the profile "
@@ -333,6 +343,7 @@ class StreamStation(UnnumberedStation):
                 await self._clock.sleep(POLL_S)
                 return Declined(sent.attempt, said.line, POLL_S)
             case "unreached":
+                await self._clock.sleep(POLL_S)
                 return Unsent(said.line)
             case "unknown":
                 self._means.told.warn(f"the device answers {said.line}, which may come after the effect")

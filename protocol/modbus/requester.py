@@ -148,6 +148,11 @@ class ModbusRequester:
         self._outstanding = False
 
     @property
+    def undecided(self) -> bytes:
+        """What came in and is no frame so far: where an answer is missing, perhaps somebody else's words."""
+        return self._scanner.undecided
+
+    @property
     def function(self) -> int | None:
         """The function of the last request."""
         return None if self._asked is None else self._asked.function

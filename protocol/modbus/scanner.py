@@ -57,6 +57,11 @@ class Scanner:
         self._due: dict[int, list[_Look]] = {}  # by the position at which a look has the bytes that it needs
         self._held: list[tuple[int, int]] = []  # complete frames, from and to
 
+    @property
+    def undecided(self) -> bytes:
+        """What came in and is neither frame nor junk yet."""
+        return bytes(self._buffer)
+
     def expect(self, wanted: tuple[Sizer, ...]) -> list[Piece]:
         """From here on these frames are waited for. What came in before belongs to none of them, and is given out."""
         self._due.clear()

@@ -24,6 +24,10 @@ steps:
   - send: SET interval 30
   - send: ADJUST offset +5
 """
+MAP = """\
+name,table,address,type,access
+setpoint,holding,0x0002,u16,rw
+"""
 LONG = {"simulate device", "simulate proxy", "simulate world", "demo"}
 """They serve until they are stopped, or take long: only their words are looked at."""
 
@@ -78,7 +82,7 @@ def examples_in(text: str) -> list[list[str]]:
 
 @pytest.fixture
 def site(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Three devices, a plan that was carried out, a job, and a doubt; somebody sits at the terminal."""
+    """Three devices, a plan, a register map; somebody sits at the terminal."""
     monkeypatch.chdir(bench.project.folder)
     monkeypatch.setattr("agent.cli.output.sys.stdin", YesMan())
     for name, more in (
@@ -93,6 +97,7 @@ def site(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
     bench.project.put("inventory.yaml", f"groups:\n  meters: {{tags: [north]}}\ndevices:\n{lines}")
     for place in ("plans/night.yaml", "night.yaml"):
         bench.project.put(place, PLAN)
+    bench.project.put("map.csv", MAP)
     return bench
 
 

@@ -37,7 +37,7 @@ def test_it_says_what_it_made_of_the_map(project: Project) -> None:
     """How much came out, which numbers were converted, which columns left out, and what lint has to say."""
     _put_map(project)
     err = project.type("profile", "import", "map.csv", "--name", "acme/meter").err
-    assert "3 settings that can be read, 2 commands that set one." in err
+    assert "3 settings can be read, 2 commands set one each." in err
     assert "Modicon numbers were converted, 3 of them: 40003 is address 2 of table holding" in err
     assert "write them in hex, as in 0x9C43" in err
     assert "Columns that were left out: 'Chapter'." in err

@@ -22,7 +22,9 @@ from tests.fuzz.damage import Edit, Turn, damaged, edits, turned, turns
 from tests.fuzz.seeded import fuzz
 from tests.fuzz.told import loaded_or_told
 
-SOURCES = {path.stem: path.read_text() for path in sorted(SHIPPED.rglob("*.yaml"))} | {"logger": LOGGER}
+SHAPES = ("demo/controller", "demo/controller-line", "generic/modbus")
+"""One of each dialect that has keys of its own; more of them would take longer and find the same."""
+SOURCES = {name: (SHIPPED / f"{name}.yaml").read_text() for name in SHAPES} | {"logger": LOGGER}
 sources = pytest.mark.parametrize("source", SOURCES)
 
 
@@ -42,7 +44,7 @@ def use(profile: Profile) -> None:
 
 
 @sources
-@fuzz(40)
+@fuzz(25)
 @given(how=turns)
 def test_a_profile_that_means_something_else(source: str, how: list[Turn], tmp_path: Path) -> None:
     """Parts lost, doubled, exchanged, renamed or senseless: it loads and can be used, or says where it is wrong."""
