@@ -22,7 +22,7 @@ from agent.cli.options import TAKES_VALUE
 from agent.store.database import StoreError
 from devices.problems import FileProblems, UsageProblem, did_you_mean
 
-GROUPS = ("config", "doubt", "job", "profile", "simulate")
+GROUPS = ("config", "doubt", "fleet", "job", "profile", "simulate")
 _MODULES = {
     "send": "send",
     "set": "set",
@@ -37,6 +37,7 @@ _MODULES = {
     "report": "report",
     "job": "job",
     "serve": "serve",
+    "fleet": "fleet",
     "doubt": "doubt",
     "log": "log",
     "trace": "trace",

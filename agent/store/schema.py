@@ -66,6 +66,46 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             note TEXT, PRIMARY KEY (job, due_utc))""",
         "CREATE INDEX due_running ON due (job) WHERE state = 'running'",
     ),
+    (
+        # The fleet. Columns `at` and `heartbeat` are seconds of the store's clock (agent/fleet/store_clock.py).
+        # An agent: the process that has the name now, where it stands, when it was heard of last.
+        """CREATE TABLE agent (
+            name TEXT PRIMARY KEY, boot TEXT NOT NULL, holder TEXT NOT NULL, site TEXT NOT NULL, vantage TEXT NOT NULL,
+            uplink TEXT NOT NULL, listens TEXT, probe_s REAL NOT NULL, state TEXT NOT NULL, heartbeat REAL NOT NULL,
+            started_utc TEXT NOT NULL)""",
+        # A way to a device: by which agent, at which URL.
+        """CREATE TABLE route (
+            agent TEXT NOT NULL REFERENCES agent (name), device TEXT NOT NULL, url TEXT NOT NULL,
+            PRIMARY KEY (agent, device, url)) WITHOUT ROWID""",
+        "CREATE INDEX route_device ON route (device)",
+        # One probe's result, written by the observer about what it saw, and by nobody else. The rows of a round stand
+        # together, because they are written and forgotten together.
+        """CREATE TABLE observation (
+            observer TEXT NOT NULL, boot TEXT NOT NULL, target TEXT NOT NULL, round INTEGER NOT NULL, at REAL NOT NULL,
+            ok INTEGER NOT NULL, reason TEXT NOT NULL, rtt_s REAL,
+            PRIMARY KEY (observer, boot, round, target)) WITHOUT ROWID""",
+        # Every column stands in it (the key does anyway), so that reading a minute of rows is one walk.
+        "CREATE INDEX observation_at ON observation (at, ok, reason, rtt_s)",
+        # What an agent says of itself.
+        """CREATE TABLE self_report (
+            agent TEXT NOT NULL, boot TEXT NOT NULL, at REAL NOT NULL, ok INTEGER NOT NULL, reason TEXT NOT NULL,
+            metrics TEXT NOT NULL, PRIMARY KEY (agent, boot, at)) WITHOUT ROWID""",
+        # An operator's word about a device or an agent, and the last one who said yes or no to it.
+        """CREATE TABLE fleet_mark (
+            target TEXT NOT NULL, mark TEXT NOT NULL, holds INTEGER NOT NULL, by TEXT NOT NULL, reason TEXT,
+            utc TEXT NOT NULL, PRIMARY KEY (target, mark))""",
+        # The history of verdicts. A row follows the one before of its target, so that of two that say the same change
+        # only one can be entered.
+        """CREATE TABLE change (
+            n INTEGER PRIMARY KEY, target TEXT NOT NULL, follows INTEGER NOT NULL, status TEXT NOT NULL,
+            detail TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, utc TEXT NOT NULL,
+            UNIQUE (target, follows))""",
+        # What somebody is to be told, once: due, given, undeliverable, or shown.
+        """CREATE TABLE notice (
+            n INTEGER PRIMARY KEY, about TEXT NOT NULL, kind TEXT NOT NULL, since TEXT NOT NULL, text TEXT NOT NULL,
+            utc TEXT NOT NULL, "to" TEXT, state TEXT NOT NULL, told TEXT, UNIQUE (about, kind, since))""",
+        "CREATE INDEX notice_open ON notice (state) WHERE state IN ('due', 'undeliverable')",
+    ),
 )
 
 VERSION = len(MIGRATIONS)

@@ -73,6 +73,25 @@ def test_an_older_store_is_migrated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     new.close()
 
 
+@pytest.mark.parametrize("version", range(1, VERSION))
+def test_every_older_version_becomes_the_same_store(
+    version: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever version a store began with, it ends with the tables and indices of a new one, and with its rows."""
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "MIGRATIONS", MIGRATIONS[:version])
+        patch.setattr(store, "VERSION", version)
+        old = open_database(tmp_path / "old")
+        old.commit_now(put("kept"))
+        old.close()
+    old, new = open_database(tmp_path / "old"), open_database(tmp_path / "new")
+    schema = "SELECT type, name, sql FROM sqlite_master ORDER BY type, name"
+    assert old.read(schema) == new.read(schema)
+    assert names(old) == {"kept"}
+    old.close()
+    new.close()
+
+
 def test_a_failed_migration_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A migration that fails half way leaves the store at its old version, whole."""
     open_database(tmp_path).close()

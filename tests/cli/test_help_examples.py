@@ -127,8 +127,8 @@ def test_each_example_belongs_to_a_verb() -> None:
     assert set(EXAMPLES) <= set(VERBS)
 
 
-CODES = {"doctor": {0, 7}, "doubt check": {5}}
-"""Of verbs that may end otherwise than with 0: what the machine is like decides; a doubt that nothing can settle."""
+CODES = {"doctor": {0, 7}, "doubt check": {5}, "fleet reference": {2}}
+"""Of verbs that may end otherwise than with 0: the machine decides; a doubt that nothing settles; no agent is there."""
 
 
 def before(site: Bench, verb: str, words: list[str]) -> list[str]:
