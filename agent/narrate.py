@@ -239,7 +239,7 @@ class Bystander:
     def stray(self, why: str, line: str, data: bytes) -> None:
         """A line that was credited to nothing, and not for ever."""
         if self._within_bounds():
-            self._debug("ignored", f"{why}: {line}", bytes_text(data))
+            self._debug("ignored", f"{why}: {line}", bytes_text(self._veil.mask_bytes(data)))
 
     def notice(self, line: str) -> None:
         """The device told something that nobody asked for."""

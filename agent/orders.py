@@ -28,7 +28,7 @@ def order_for(
     if_needed: bool = False,
 ) -> Operation:
     """The operation that words mean for a device. `raw`: the words as they are. Raises UsageProblem."""
-    call = catalog.raw(" ".join(words)) if raw else catalog.resolve(chosen.profile, words)
+    call = catalog.raw(chosen.profile, " ".join(words)) if raw else catalog.resolve(chosen.profile, words)
     return order_of(
         settings,
         chosen,

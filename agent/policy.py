@@ -336,7 +336,17 @@ def _found_elsewhere(place: Elsewhere, v: View, late_max_s: float) -> Step | Non
 
 
 def _again_when_free(t: Terms, v: View) -> Step:
-    """Each copy met a busy device that took nothing, so that another one is the first, while patience lasts."""
+    """Each copy met a busy device that took nothing, so that another one is the first, while patience lasts.
+
+    Where the setting can be read back it is looked at before that: an answer may have come twice.
+    """
+    looked = t.policy in _WITH_BASELINE and not readback.is_void(t, v)
+    verdict = readback.look(t, v) if looked else readback.Verdict.UNCLEAR
+    if verdict is readback.Verdict.EXPECTED:
+        want = readback.expected(t, v)
+        return Finish(
+            Outcome.APPLIED, Proof.VERIFIED, f"read back {want} = expected, whatever the device said"
+        )
     busy = "the device was busy and took nothing"
     if v.given_up is not None:
         return Finish(Outcome.REFUSED, None, f"{busy}; no further copies: {v.given_up.why}")
@@ -344,7 +354,9 @@ def _again_when_free(t: Terms, v: View) -> Step:
         return Finish(Outcome.REFUSED, None, f"{busy}, and the connection did not last")
     if v.deferred_s >= t.busy_max_s:
         return Finish(Outcome.REFUSED, None, f"{busy} for {v.deferred_s:g} s")
-    return Send(v.copies[0].text, len(v.copies) + 1)
+    if isinstance(verdict, readback.Verdict):
+        return Send(v.copies[0].text, len(v.copies) + 1)
+    return verdict
 
 
 def _heard(v: View) -> str:

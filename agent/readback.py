@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
 
-from agent.evidence import Nakked, Why
+from agent.evidence import Acked, Nakked, Why
 from agent.operation import BOOT, Numbering, Readback, Terms
 from agent.reckoning import Look, View
 from agent.steps import Connect, Drain, Read, Session, Step, Wait
@@ -142,6 +142,8 @@ def look(terms: Terms, v: View) -> Step | Verdict:
         return _unless_booted(back, v, Verdict.EXPECTED)
     before = v.baselines.get(back.setting)
     if before is None or not _alike(back, value, before):
+        if not quiet and isinstance(v.word, Acked):
+            return way_back(terms, v, quiet=True)  # taken, and perhaps not done yet
         return Verdict.OTHER if _twice(back, readings) else _another_look(terms, back, v, readings)
     if not quiet:
         return way_back(terms, v, quiet=True)
@@ -221,7 +223,8 @@ def _ordered(terms: Terms, v: View, conn: int | None, waited_s: float) -> bool:
     command did not, so that a refusal of the last says nothing of them.
     """
     alone = v.taken == 1 or not terms.idempotent
-    behind_the_answer = alone and isinstance(v.word, Nakked) and conn == v.copies[-1].conn
+    answered = (alone and isinstance(v.word, Nakked)) or (v.last_declined and not v.taken)
+    behind_the_answer = answered and conn == v.copies[-1].conn
     return v.number is not None or behind_the_answer or waited_s >= terms.late_max_s
 
 

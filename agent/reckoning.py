@@ -97,6 +97,7 @@ class View:
     unsent: int = 0
     why_unsent: str = ""
     declined: int = 0
+    last_declined: bool = False
     silent: int = 0
     silent_here: int = 0
     deferred_s: float = 0.0
@@ -193,6 +194,7 @@ def _sent(v: View, fact: Sent) -> None:
     v.copies.append(fact)
     v.there.clear()
     v.readings.clear()
+    v.last_declined = False
     v.boot_after = None
     v.waited_s = 0.0
 
@@ -286,6 +288,7 @@ def _deferred(v: View, fact: Deferred) -> None:
 
 def _declined(v: View, fact: Declined) -> None:
     v.declined += 1
+    v.last_declined = True
     v.deferred_s += fact.waited_s
 
 

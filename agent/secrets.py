@@ -64,6 +64,7 @@ class Veil:
         self._values: dict[str, str] = {}
         self._written: str | None = None
         self._known: set[str] = set()
+        self._encoded: set[bytes] = set()
         self._held = b""
 
     def begin(self, references: Sequence[str]) -> str | None:
@@ -102,6 +103,15 @@ class Veil:
         anyone = "|".join(re.escape(marked(each)) for each in self._references)
         return re.sub(anyone, lambda found: self._values[found[0]], text)
 
+    def hide_bytes(self, encoded: bytes) -> None:
+        """The bytes in which a command with secrets is written, where they are not its text, are one too."""
+        if encoded:
+            self._encoded.add(encoded.lower())
+
+    def mask_bytes(self, data: bytes) -> bytes:
+        """As `mask`, for bytes."""
+        return b"".join(self._masked(data)) if self._known else data
+
     def mask(self, text: str) -> str:
         """A text with no secret in it that was looked up; also where the text shows it with Python's escapes."""
         if not self._known:
@@ -133,7 +143,8 @@ class Veil:
         return told
 
     def _in_bytes(self) -> list[bytes]:
-        return sorted((value.encode().lower() for value in self._known), key=len, reverse=True)
+        forms = {value.encode().lower() for value in self._known} | self._encoded
+        return sorted(forms, key=len, reverse=True)
 
     def _masked(self, data: bytes) -> Iterator[bytes]:
         secrets, folded, at = self._in_bytes(), data.lower(), 0

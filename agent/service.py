@@ -61,6 +61,19 @@ class Probe:
     round_trip_s: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Onlooker:
+    """Somebody who looks at a device now and then, and stands in nobody's way.
+
+    `dial` is given what opens a link, and opens it or raises Unreachable. `tell` hears what would be logged, `trace`
+    all bytes, with `>` for written and `<` for heard.
+    """
+
+    dial: Callable[[Callable[[], Awaitable[Link]]], Awaitable[Link]]
+    tell: Callable[[Event], None]
+    trace: Callable[[str, bytes], None]
+
+
 class Service:
     """The agent in this process. `in_hand` are the operations that it is carrying out, by their ids."""
 
@@ -349,6 +362,24 @@ class Service:
             lambda at: self.station(moved(target, at), None),
         )
         return station_for(target, lease, means)
+
+    def onlooking(self, target: Target, onlooker: Onlooker) -> Station:
+        """A station for one look at a target: it tries once, and waits for nothing that is owed to others.
+
+        Raises DialectMissing.
+        """
+        veil = Veil()
+        means = Means(
+            registry=self.registry,
+            dial=lambda: onlooker.dial(lambda: self._dial(target)),
+            deadlines=self.deadlines,
+            clock=self.clock,
+            told=Bystander(target.name, self.holder.agent, self.clock, onlooker.tell, veil),
+            stopping=lambda: True,
+            trace=onlooker.trace,
+            veil=veil,
+        )
+        return station_for(target, None, means)
 
     def _release(self, lease: Lease) -> None:
         try:

@@ -7,8 +7,8 @@ own configuration file, that over the default. Nothing here says yes to anything
 import os
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,13 +18,32 @@ from devices.problems import FileProblem, FileProblems, UsageProblem, did_you_me
 PROJECT_FILE = "ackonce.toml"
 INVENTORY_FILE = "inventory.yaml"
 _KEYS = ("home", "inventory", "timeout", "store", "agent", "actor")
+_TABLES: Mapping[str, tuple[str, ...]] = {
+    "fleet": ("site", "vantage", "uplink", "listen", "advertise", "probe"),
+    "notify": ("urls",),
+}
+"""The tables of a file and their keys. What the values mean is the business of whoever reads the table."""
+_NOT_SHOWN = "(not shown)"
+"""Instead of addresses that notices go to: they hold passwords."""
 _AT = re.compile(r" \(at (?:line ([0-9]+), column ([0-9]+)|end of document)\)$")
 """Where the TOML parser says that something is wrong, at the end of its sentence."""
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A key of a table: its value as TOML has it, the file that says it, and the line in it."""
+
+    value: object
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
-    """What one run of the agent goes by. `inventory` is None where there is none; `timeout_s` where nobody said one."""
+    """What one run of the agent goes by. `inventory` is None where there is none; `timeout_s` where nobody said one.
+
+    `tables`: the tables that files have, by name, each with its keys; of two files the nearer one's word on each key.
+    """
 
     home: Path
     project: Path
@@ -32,6 +51,7 @@ class Settings:
     timeout_s: float | None
     agent: str | None
     actor: str
+    tables: Mapping[str, Mapping[str, Entry]] = field(default_factory=dict)
 
 
 class Origin(StrEnum):
@@ -61,7 +81,8 @@ class Traced:
 class _Said:
     """A value and who said it. `where`: the option, the variable or the file. Relative paths start from `base`.
 
-    `document` is the whole text of the file, empty where no file said it.
+    `document` is the whole text of the file, empty where no file said it. A table has a word of its own, and one for
+    each of its keys under `table.key`, whose `value` is as TOML has it.
     """
 
     name: str
@@ -70,6 +91,7 @@ class _Said:
     origin: Origin
     where: str
     document: str = ""
+    value: object = None
 
     def place(self) -> str:
         """The option, the variable, or the file with its line."""
@@ -129,6 +151,7 @@ def trace(
         "agent": found.agent or gethostname(),
         "actor": found.actor,
     }
+    values |= {name: each.text for name, each in said.items() if "." in name}
     if "project" not in said and root is not None:
         said["project"] = _Said("project", "", here, Origin.PROJECT, str(root / PROJECT_FILE))
     return [
@@ -194,7 +217,15 @@ def _settings(
         timeout_s=_timeout(said.get("timeout")),
         agent=agent.text if agent is not None else None,
         actor=actor.text if actor is not None else _login(),
+        tables={name: _table(said, name) for name in _TABLES if name in said},
     )
+
+
+def _table(said: Mapping[str, _Said], table: str) -> Mapping[str, Entry]:
+    keys = {key: said[name] for key in _TABLES[table] if (name := f"{table}.{key}") in said}
+    return {
+        key: Entry(each.value, each.where, _lines(each.document)[each.name]) for key, each in keys.items()
+    }
 
 
 def _home(said: _Said | None, environ: Mapping[str, str]) -> Path:
@@ -234,15 +265,31 @@ def _toml(path: Path, origin: Origin) -> dict[str, _Said]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise FileProblems([_no_toml(path, text, str(problem))]) from None
-    misfits = {name: wrong for name, value in data.items() if (wrong := _misfit(name, value)) is not None}
+    words = _words(data)
+    misfits = {name: wrong for name, value in words.items() if (wrong := _misfit(name, value)) is not None}
     if misfits:
         lines = _lines(text)
         raise FileProblems(
             [FileProblem(str(path), lines[name], None, *wrong) for name, wrong in misfits.items()]
         )
     return {
-        name: _Said(name, str(value), path.parent, origin, str(path), text) for name, value in data.items()
+        name: _Said(name, _shown(name, value), path.parent, origin, str(path), text, value)
+        for name, value in words.items()
     }
+
+
+def _words(data: Mapping[str, object]) -> dict[str, object]:
+    """The keys of a file with their values, those of tables under `table.key` behind their table."""
+    found: dict[str, object] = {}
+    for name, value in data.items():
+        found[f'"{name}"' if "." in name else name] = value  # a dot in quotes leads into no table
+        if name in _TABLES and isinstance(value, dict):
+            found |= {f"{name}.{key}": each for key, each in value.items()}
+    return found
+
+
+def _shown(name: str, value: object) -> str:
+    return _NOT_SHOWN if name == "notify.urls" else str(value)
 
 
 def _no_toml(path: Path, text: str, sentence: str) -> FileProblem:
@@ -255,16 +302,27 @@ def _no_toml(path: Path, text: str, sentence: str) -> FileProblem:
 
 def _misfit(name: str, value: object) -> tuple[str, str | None] | None:
     """What is wrong with a key of a file, and what may have been meant."""
+    table, _, key = name.partition(".")
+    if name in _TABLES:
+        return None if isinstance(value, dict) else (f"{name}: must be a table, [{name}]", None)
+    if table in _TABLES:
+        return _unknown_key(key, _TABLES[table], f" in [{table}]")
     if name not in _KEYS:
-        return f"unknown key '{name}'", did_you_mean(name, _KEYS) or f"Known: {', '.join(_KEYS)}"
+        return _unknown_key(name, (*_KEYS, *_TABLES))
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if (isinstance(value, str) and value) or (name == "timeout" and number):
         return None
     return f"{name}: must be text in quotes, and not empty", None
 
 
+def _unknown_key(name: str, known: Sequence[str], where: str = "") -> tuple[str, str] | None:
+    if name in known:
+        return None
+    return f"unknown key '{name}'{where}", did_you_mean(name, known) or f"Known: {', '.join(known)}"
+
+
 def _lines(document: str) -> dict[str, int]:
-    """The line in which each key of a TOML text is said, which the parser does not tell.
+    """The line in which each key of a TOML text is said, which the parser does not tell; of tables as `_words` has it.
 
     A key stands where the statement begins that ends the shortest beginning of the text that has the key.
     """
@@ -276,7 +334,7 @@ def _lines(document: str) -> dict[str, int]:
             data = tomllib.loads("\n".join(lines[:number]))
         except tomllib.TOMLDecodeError:
             continue  # in the middle of a statement
-        found |= {name: begins for name in data if name not in found}
+        found |= {name: begins for name in _words(data) if name not in found}
         begins = number + 1
     return found
 

@@ -70,14 +70,15 @@ def _check_registers(call: Call) -> None:
     try:
         request_of(call.text)
     except ValueError as error:
-        raise UsageProblem(f"{call.command.name}: {error}", f"Type: {usage(call.command)}") from None
+        hint = f"Type: {usage(call.command)}" if call.command.in_catalog else "Such as fc06 0x0010 u16 30"
+        raise UsageProblem(f"{call.command.name}: {error}", hint) from None
 
 
-def raw(text: str) -> Call:
+def raw(profile: Profile, text: str) -> Call:
     """Return the call of a text that the catalog does not know: cumulative, sent once, never again.
 
     Raises:
-        UsageProblem: empty, or a control character, which could hide a second command.
+        UsageProblem: empty, or a control character, which could hide a second command; for Modbus also no request.
     """
     if not text.strip():
         raise UsageProblem("no text to send")
@@ -90,7 +91,10 @@ def raw(text: str) -> Call:
         policy=Policy.NO_RETRY,
         in_catalog=False,
     )
-    return Call(command, (), text)
+    call = Call(command, (), text)
+    if profile.dialect == "modbus":
+        _check_registers(call)
+    return call
 
 
 def usage(command: Command) -> str:

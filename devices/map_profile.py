@@ -51,9 +51,6 @@ def _unwritable(found: RegisterMap, path: str) -> Iterator[FileProblem]:
         table = each.keys.get("table")
         if each.access != "r" and table in ("input", "discrete"):
             yield FileProblem(path, *each.places["access"], f"table {table} can only be read, not written")
-    if all(each.access == "r" for each in found.registers):
-        hint = "Say rw or w in a column 'access' for what may be written"
-        yield FileProblem(path, None, None, "no register may be written, and a profile needs a command", hint)
 
 
 def _document(found: RegisterMap, origin: Origin) -> Document:

@@ -187,7 +187,7 @@ class ProfileFile(Strict):
 
     profile: Text
     dialect: Literal["lsq", "line", "modbus", "exec"]
-    commands: Annotated[list[CommandSection], Field(min_length=1)]
+    commands: list[CommandSection]
     title: Text | None = None
     sources: list[Text] = Field(default_factory=list)
     verified_on_hardware: bool = False

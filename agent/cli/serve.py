@@ -3,6 +3,7 @@
 Each event is one line on stderr, and with `--json` an object on stdout.
 """
 
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,8 +13,13 @@ from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.plans.job_runs import Told
     from agent.service import Service
+    from agent.settings import Settings
+
+    OnDuty = Callable[[Service, Callable[[Told], None]], AbstractAsyncContextManager[None]]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,14 +32,20 @@ def serve(
     once: Annotated[bool, typer.Option("--once", help="Run what is due now, then end; for timers.")] = False,
     job: Annotated[str | None, typer.Option(metavar="NAME", help="Look after this job only.")] = None,
 ) -> None:
-    """Run due jobs until interrupted: Ctrl-C or SIGTERM waits for what is in flight, a second one does not."""
+    """Run due jobs until interrupted: Ctrl-C or SIGTERM waits for what is in flight, a second one does not.
+
+    Where ackonce.toml has a table [fleet], this agent probes its devices and other agents meanwhile; not with --once
+    or --job.
+    """
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
+    from agent.fleet.agents import NameTaken
     from agent.plans.jobs import Jobs
     from agent.plans.serve import Server
     from agent.plans.serve import serve as do_all
 
     settings = settings_of(common)
+    duties = None if once or job is not None else _fleet_duties(settings)
     codes: dict[tuple[str | None, ...], Exit] = {}
 
     def told(event: "Told") -> None:
@@ -52,11 +64,41 @@ def serve(
         server = Server(service, settings, told, only=job)
         if once:
             await server.run_due()
-        else:
+        elif duties is None:
             await do_all([server.keep_time])
+        else:
+            async with duties(service, told):
+                await do_all([server.keep_time])
 
-    run_agent(common, settings, work, side_by_side=True)
+    try:
+        run_agent(common, settings, work, side_by_side=True)
+    except NameTaken as taken:
+        if common.json:
+            output.put_json_failure(str(taken))
+        output.say(f"ackonce: {taken}")
+        raise typer.Exit(Exit.HELD) from None
     raise typer.Exit(exit_codes.worst(codes.values()))
+
+
+def _fleet_duties(settings: "Settings") -> "OnDuty | None":
+    """What makes the duties for the fleet, None where there are none. Raises FileProblems."""
+    from agent.fleet.duties import Duties
+    from agent.fleet.fleet_settings import fleet_settings
+    from agent.fleet.watched import watched
+    from agent.plans.job_runs import Told
+
+    place = fleet_settings(settings)
+    if place is None:
+        return None
+    devices = watched(settings)
+
+    def on_duty(service: "Service", told: "Callable[[Told], None]") -> AbstractAsyncContextManager[None]:
+        def tell(text: str) -> None:
+            told(Told(service.clock.stamp(), "fleet", text))
+
+        return Duties(service, place, devices, tell).on()
+
+    return on_duty
 
 
 def _matter(event: "Told") -> tuple[str | None, ...]:

@@ -47,6 +47,7 @@ class ModbusStation(StreamStation):
         hush_s = HUSH_S if self._framing == "rtu" else 0.0
         super().__init__(lease, expected, patience, means, profile, stream=stream, gap_s=gap_s, hush_s=hush_s)
         self._requester = self._fresh()
+        self._said_instead: str | None = None
 
     def _fresh(self) -> ModbusRequester:
         # Begun anywhere, so that a late answer to another connection is not taken for one to this.
@@ -79,6 +80,8 @@ class ModbusStation(StreamStation):
         return identity
 
     def _copy_of(self, text: str) -> Callable[[], bytes]:
+        if self.veil.hides(text):
+            self.veil.hide_bytes(request_of(text).data)
         return partial(self._requester.ask, text)
 
     def _question_of(self, query: str, reply: str | None) -> Callable[[], bytes]:  # noqa: ARG002
@@ -86,7 +89,7 @@ class ModbusStation(StreamStation):
 
     async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
         """Ask a query, again while the device says that it is busy. Raises StoreError before it is written."""
-        waited_s = 0.0
+        waited_s, self._said_instead = 0.0, None
         while True:
             said, started = await self._hear(query, reply)
             if said is None or said.how != "busy" or self._means.stopping():
@@ -96,13 +99,14 @@ class ModbusStation(StreamStation):
             await self._clock.sleep(POLL_S)
             waited_s += POLL_S
         if said is not None and said.how in _NO_ANSWER:
+            self._said_instead = said.line
             self._means.told.warn(f"asked '{query}': {said.line}")
             return ReadAnswer(None)
         return self._reading(query, said, started=started)
 
     def _unanswering(self) -> str | None:
         """Text in the place of frames comes from something that speaks no Modbus, and is quoted as such."""
-        said = super()._unanswering()
+        said = super()._unanswering() or self._said_instead
         text = self._requester.undecided.decode("ascii", errors="replace").strip()
         return said or (text if text.isprintable() else self._requester.undecided.hex(" ")) or None
 
@@ -115,6 +119,11 @@ class ModbusStation(StreamStation):
 
     def _said(self, reply: Replied) -> Said:
         return Said(reply.how, reply.value, reply.line)
+
+    def _second_thoughts_s(self, said: Said) -> float:
+        """A busy device gets time; and on RTU an exception does not say which request of its function it is about."""
+        again = said.how in ("busy", "unreached")
+        return POLL_S if again or (self._framing == "rtu" and said.how != "done") else 0.0
 
     def _is_rival(self, stray: Stray, _reply: str | None) -> bool:
         return stray.why == "answer" and stray.function == self._requester.function

@@ -146,6 +146,10 @@ class StreamStation(UnnumberedStation):
     def _refuses(self, stray: Any) -> bool:  # noqa: ANN401
         """Whether a stray is a refusal."""
 
+    def _second_thoughts_s(self, said: Said) -> float:  # noqa: ARG002
+        """How long to wait, before an answer to a copy is believed, for another one that contradicts it."""
+        return 0.0
+
     @abstractmethod
     def _why_mute(self) -> str:
         """What may be wrong where a device does not answer a question, in a few words."""
@@ -327,7 +331,11 @@ class StreamStation(UnnumberedStation):
 
     async def _word(self, sent: Sent, said: Said, others: list[Stray]) -> Evidence:
         """What an answer to a copy says, in the company of others that came at once."""
-        if any(self._refuses(other) is not (said.how == "refused") for other in others):
+        pause_s = self._second_thoughts_s(said)
+        if pause_s > 0:
+            await self._clock.sleep(pause_s)
+            others = [*others, *await self._others(None)]
+        if any(self._refuses(other) is (said.how == "done") for other in others):
             self._means.told.warn("an ack and a refusal came for one command: neither is believed")
             return Unknown("silence")
         if said.how in ("queued", "unknown"):
@@ -340,10 +348,8 @@ class StreamStation(UnnumberedStation):
             case "refused":
                 return Nakked(sent.attempt, said.value or said.line)
             case "busy":
-                await self._clock.sleep(POLL_S)
                 return Declined(sent.attempt, said.line, POLL_S)
             case "unreached":
-                await self._clock.sleep(POLL_S)
                 return Unsent(said.line)
             case "unknown":
                 self._means.told.warn(f"the device answers {said.line}, which may come after the effect")

@@ -18,6 +18,7 @@ from typing import Final
 from protocol.modbus.contents import FAMILIES
 from protocol.modbus.numbers import (
     FORMATS,
+    WHOLE_MAX,
     content_of,
     ends_of,
     number_in,
@@ -241,7 +242,11 @@ def _encode_number(cell: Cell, value: str) -> bytes:
         raise ValueError(
             f"{value} does not fit {cell.type}: it goes in steps of {plain(cell.scale or Decimal(1))}"
         )
-    return content_of(cell.type, exact)
+    content = content_of(cell.type, exact)
+    if exact.denominator == 1 and abs(exact) < WHOLE_MAX and number_in(cell.type, content) != exact:
+        near = _decode_number(cell, content)
+        raise ValueError(f"{value} does not fit {cell.type}: the nearest that it can hold is {near}")
+    return content
 
 
 def _decode_number(cell: Cell, content: bytes) -> str:

@@ -1,7 +1,7 @@
 """Which bytes is a number, high byte first, and which number are they?
 
 Rules: arithmetic is exact, with decimals and fractions; only f32 and f64 round, to the nearest. They are read as the
-shortest decimal that would be written as the same bytes: 0.1, not 0.100000001490116.
+shortest decimal that would be written as the same bytes: 0.1, not 0.100000001490116; whole ones as they stand.
 """
 
 import re
@@ -33,6 +33,8 @@ _F32_SIGN: Final = 0x80000000
 _EXACT: Final = Context(prec=NUMBER_LENGTH_MAX, traps=[Inexact])
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _SHOWN_MAX: Final = 24
+WHOLE_MAX: Final = 1e15
+"""Whole numbers of floats are told exactly up to here."""
 
 
 def size_of(type_text: str) -> int:
@@ -68,6 +70,8 @@ def number_in(type_text: str, content: bytes) -> Decimal | None:
     (number,) = struct.unpack(FORMATS[type_text], content)
     if not isfinite(number):
         return None
+    if number == int(number) and abs(number) < WHOLE_MAX:
+        return Decimal(int(number))  # a meter's count is told as it stands there, not by its shortest name
     if type_text == "f32":
         return _shortest_f32(number, content)
     return Decimal(repr(number))

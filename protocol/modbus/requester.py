@@ -48,7 +48,6 @@ _UNITS: Final = {
 _ACK_IS_REQUEST: Final = frozenset({5, 6, 22})
 _SENT_MAX: Final = 8
 """Own frames that are remembered, to know them when they come back."""
-_JUNK_SHOWN_MAX: Final = 32
 UNECHOED_ENOUGH: Final = 3
 """So many answers with damaged input, and no whole echo, in front of them: the adapter is noisy and does not echo."""
 
@@ -259,5 +258,4 @@ def _stray(why: Why, adu: Adu, hint: str = "") -> Stray:
 
 
 def _junk(data: bytes) -> Stray:
-    shown = data[:_JUNK_SHOWN_MAX].hex(" ").upper() + " …" * (len(data) > _JUNK_SHOWN_MAX)
-    return Stray("junk", f"{len(data)} bytes that are no frame: {shown}", data)
+    return Stray("junk", f"{len(data)} bytes that are no frame", data)

@@ -17,6 +17,7 @@ from devices.problems import UsageProblem
 from devices.profile import Profile
 from simulator.bus import Bus
 from simulator.equipment import Adder, EnergyMeter, RelayBoard
+from simulator.fault_terms import NO_FAULTS
 from simulator.faults import parse
 from simulator.modbus_device import ModbusDevice
 from tests.agent.line_desk import Bench, with_device
@@ -220,6 +221,31 @@ def test_a_device_that_stays_busy_has_taken_nothing(tmp_path: Path, way: Way) ->
     at_a_unit(tmp_path, play, "cmd *: exception 6", way=way)
 
 
+@pytest.mark.parametrize("code", [6, 10])
+@pytest.mark.parametrize("later_s", [0.0, 0.05, 0.4])
+def test_an_exception_that_comes_twice_does_not_hide_an_ack(
+    tmp_path: Path, code: int, later_s: float
+) -> None:
+    """The first copy met a busy device, and its exception comes once more in front of the ack of the second."""
+
+    async def play(bench: Bench) -> None:
+        device, again = bench.device, bytes((0x86, code))
+
+        def twice(pdu: bytes, message: Any) -> None:
+            if len(device.copies) == 2 and message.kind == "cmd":
+                say(again, replace(message, faults=NO_FAULTS))
+                faults = parse(f"cmd 1: delay {later_s}").next("cmd") if later_s else NO_FAULTS
+                message = replace(message, faults=faults)
+            say(pdu, message)
+
+        say, device._say = device._say, twice
+        result = (await bench.desk.send("ADD BLINDLY 5")).result
+        assert bench.count(ADDS) == 1
+        assert result.outcome is Outcome.IN_DOUBT
+
+    at_a_unit(tmp_path, play, f"cmd 1: exception {code}", way=SERIAL)
+
+
 @all_ways
 def test_what_was_accepted_is_read_back_until_it_is_done(tmp_path: Path, way: Way) -> None:
     """Exception 5 comes at once, the effect later: one write, and the reading tells."""
@@ -373,3 +399,19 @@ def test_what_needs_the_password_is_not_sent_while_the_meter_is_locked(
         assert "447A0000" not in "\n".join(bench.desk.lines())
 
     at_a_unit(tmp_path, play, way=SERIAL, profile=METER, machine=lambda: EnergyMeter(clock=now_s))
+
+
+def test_the_bytes_of_a_password_stand_in_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a float it is four bytes that look like nothing; they are hidden like its text."""
+    monkeypatch.setenv("METER_PASSWORD", "48151623")
+    traced: list[bytes] = []
+
+    async def play(bench: Bench) -> None:
+        service = bench.desk.service
+        service._trace = True
+        service.log._echo = lambda event: traced.append((event.text or "").encode())
+        await bench.desk.send("UNLOCK env:METER_PASSWORD")
+        assert any(b"***" in text for text in traced)
+        assert not any(b"L7\\xaf" in text for text in traced)
+
+    at_a_unit(tmp_path, play, way=SERIAL, profile=METER, machine=lambda: EnergyMeter(clock=now_s), echo=True)

@@ -142,7 +142,7 @@ def test_any_words_are_a_call_or_a_usage_problem(words: list[str]) -> None:
 
 def test_raw_is_cumulative_and_sent_once() -> None:
     """A text that the catalog does not know has the worst class, and no policy but no-retry, dedup or not."""
-    call = raw("SET a 1; ADJUST b 2")
+    call = raw(PROFILE, "SET a 1; ADJUST b 2")
     assert (call.text, call.args) == ("SET a 1; ADJUST b 2", ())
     assert call.command.effect_class is EffectClass.CUMULATIVE
     lsq = Profile(name="demo/controller", dialect="lsq", commands=())
@@ -156,7 +156,7 @@ def test_raw_is_cumulative_and_sent_once() -> None:
 def test_raw_is_one_printable_line(text: str) -> None:
     """A raw text is one line without control characters."""
     with pytest.raises(UsageProblem):
-        raw(text)
+        raw(PROFILE, text)
 
 
 @pytest.mark.parametrize(

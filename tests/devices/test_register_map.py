@@ -267,8 +267,6 @@ def test_both_kinds_of_numbers_in_one_file() -> None:
         ("x;holding;65535;u32;;;;;;rw;;", ["2:11: u32 at 65535 ends at 65536, the last address is 65535."]),
         ("x;holding;70000;u16;;;;;;rw;;", ["2:11: 'address' must be at most 65535, not '70000'."]),
         ('x;holding;2;u16;;;;;;rw;;"open', ["2:1: not CSV: unexpected end of data."]),
-        ("x;holding;2;u16;;;;;;r;;",
-         [" no register may be written, and a profile needs a command. Say rw or w in a column 'access'"]),
     ],
 )  # fmt: skip
 def test_refused_with_line_and_column(rows: str, expected: list[str]) -> None:

@@ -134,14 +134,24 @@ def test_f32_both_ways(orders: str, number: float, scale: str) -> None:
 @given(number=st.floats(2.0**-99, 2.0**99, width=32) | st.floats(-1e30, -1e-30))
 def test_f32_is_the_nearest_and_shortest(number: float) -> None:
     """What is written is the float32 of struct; what is read of it has no digit more than it needs."""
+    (exact,) = struct.unpack(">f", struct.pack(">f", number))
+    if exact == int(exact) and abs(exact) < 1e15:
+        number = exact  # no other whole number is taken for it, and it is told as it stands
+        assert held(Cell("f32"), repr(number)) == str(int(number))
+        return
     content = encode(Cell("f32"), repr(number))
     assert content == struct.pack(">f", number)
     value = held(Cell("f32"), repr(number))
     assert struct.pack(">f", float(value)) == content
     digits = len(Decimal(value).normalize().as_tuple().digits)
-    (exact,) = struct.unpack(">f", content)
     shorter = f"{exact:.{max(digits - 2, 0)}e}"
     assert digits == 1 or struct.pack(">f", float(shorter)) != content
+
+
+def test_a_whole_number_that_a_float_cannot_hold_is_refused() -> None:
+    """A count is one number and no other: 16777217 would stand there as 16777216."""
+    with pytest.raises(ValueError, match="the nearest that it can hold is 16777216"):
+        encode(Cell("f32"), "16777217")
 
 
 @pytest.mark.parametrize("value", ["1.2621775e-29", "1.5474251e+26", "1.2379401e+27"])

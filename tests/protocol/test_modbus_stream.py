@@ -99,9 +99,7 @@ def test_noise_in_front_and_behind(framing: Framing, junk: str) -> None:
     requester = asking(READ_TEXT, framing)
     assert briefly(requester.receive(h(junk) + ANSWERS[framing] + h(junk))) == ["junk", "done 30"]
     requester.ask(READ_TEXT)
-    assert requester.receive(b"") == [
-        Stray("junk", f"{len(h(junk))} bytes that are no frame: {h(junk).hex(' ').upper()}", h(junk))
-    ]
+    assert requester.receive(b"") == [Stray("junk", f"{len(h(junk))} bytes that are no frame", h(junk))]
 
 
 def test_noise_in_front_of_an_ack() -> None:
