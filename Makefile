@@ -1,5 +1,6 @@
 # make install   .venv/bin/ackonce                 make demo    the main job on embedded simulators
 # make test      the test suite                    make check   everything CI does
+# make demo-fleet   several agents, sites and cuts between them, played in half a minute
 # make prove     every sequence of faults, and every deliberate fault caught by one
 # make test-peers   against servers and clients that others wrote; installs their Debian packages
 PYTHON ?= python3
@@ -12,12 +13,14 @@ export ACKONCE_SEED ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 
 PROOFS := tests/exhaustive tests/mutants
 PEERS  := tests/peers
 
-.PHONY: install demo test prove test-peers check format clean
+.PHONY: install demo demo-fleet test prove test-peers check format clean
 .DEFAULT_GOAL := install
 
 install: $(VENV)/.installed
 demo: install
 	@$(BIN)/ackonce demo
+demo-fleet: install
+	@$(BIN)/ackonce simulate fleet
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n 3 tests $(PROOFS:%=--ignore=%) --ignore=$(PEERS)    # two cores: some tests wait for processes
 prove: $(VENV)/.installed-dev

@@ -5,12 +5,13 @@
   its own execution is what counts, so that no late ack is credited to another command.
 * A person's word is what the person saw when they decided, until the device's own record proves something else.
 * The figures beside a word are true (`results.py`).
-* `refused`, `not_sent`, `not_applied`: it never takes effect, also not later. `not_sent`: no byte of it left.
+* `refused`, `not_sent`, `not_applied`: it never takes effect, also not later. `not_sent`: no byte of it left, but for
+  copies of which an intermediary said that they never reached the device.
 * Copies under one number are the same bytes but for the attempt, and no two operations share a number. Without numbers
   all copies of an operation are the same bytes.
 * Attempts count the copies: 1, 2, 3 and so on, without one twice.
 * The log alone tells how many copies went out; only an operation in the hands of a process that ended may have more
-  lines than copies, one for each such process.
+  lines than copies, one for each such process, and a copy that never reached the device need not be told of.
 * A reading in the journal is what the setting was while the reading was under way: no answer to another question.
 * No copy takes effect behind one of a later command: an old SET never lands after a newer one.
 * In the end nothing is open, and every doubt that was left before a person decided had no evidence (`doubts.py`).
@@ -30,6 +31,7 @@ from worlds.records import Copy, Word
 from worlds.results import untrue_figures
 from worlds.targets import number_of
 from worlds.truth import Effect, effects
+from worlds.wire import Wire
 from worlds.world import PATIENCE_S, SILENCE_S, START, World
 
 READ_MAX_S = PATIENCE_S + 2 * SILENCE_S
@@ -46,19 +48,21 @@ def judge(world: World) -> list[str]:
     copies = defaultdict[str, list[Copy]](list)
     for copy in world.history.copies:
         copies[copy.op].append(copy)
+    wire = Wire(world.history.lines, {name: road.tongue for name, road in world.roads.items()})
+    arrived = {op: [copy for copy in found if not wire.turned_back(copy)] for op, found in copies.items()}
     found = [
         *_once(world, done, cumulative),
         *(
             problem
             for word in world.history.words
-            for problem in _true(world, word, done, copies, cumulative)
+            for problem in _true(world, word, done, arrived, cumulative)
         ),
         *_journal(world, done, copies),
         *_readings(world),
         *_ordered(done, copies),
         *_alike(copies, restored=world.restored),
-        *_log(world, copies),
-        *untrue_figures(world),
+        *_log(world, copies, arrived),
+        *untrue_figures(world, wire),
     ]
     return [world.history.in_full(each) for each in found]
 
@@ -207,11 +211,11 @@ def _alike(copies: dict[str, list[Copy]], *, restored: bool) -> Iterator[str]:
         )
 
 
-def _log(world: World, copies: dict[str, list[Copy]]) -> Iterator[str]:
+def _log(world: World, copies: dict[str, list[Copy]], arrived: dict[str, list[Copy]]) -> Iterator[str]:
     """The log's count of copies against the wire's."""
     ended = {process.name for process in world.processes if process.killed}
     for op in {*world.history.sent_in_log, *copies} - {"?"}:
         logged, left = world.history.sent_in_log[op], len(copies.get(op, []))
         spare = len(world.history.hands.get(op, set()) & ended)
-        if not left <= logged <= left + spare:
+        if not len(arrived.get(op, [])) <= logged <= left + spare:
             yield f"the log tells of {logged} copies of {op}, and {left} left"

@@ -23,6 +23,7 @@ An answer that the journal holds (an ack, a refusal) leaves no doubt at all.
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from protocol.native.frame import NOP_DIGEST, digest
 from protocol.native.messages import HelloReply, QueryReply
 from protocol.native.requester import Answered, Requester
 from simulator.device import SimulatedDevice
-from simulator.equipment import Controller
+from worlds.sorts import Machine
 from worlds.targets import number_of, target_of
 
 if TYPE_CHECKING:
@@ -45,10 +46,11 @@ _FINAL = (Status.OK, Status.BAD_ARG, Status.BAD_COMMAND, Status.REFUSED)
 
 @dataclass(frozen=True, slots=True)
 class Journaled:
-    """An operation as the journal holds it: its terms, and its facts as (kind, fields)."""
+    """An operation as the journal holds it: its words, its terms, and its facts as (kind, fields)."""
 
     op: str
     device: str
+    command: str
     terms: dict[str, Any]
     facts: list[tuple[str, dict[str, Any]]]
 
@@ -59,9 +61,13 @@ class Journaled:
 
 def avoidable(world: "World", op: str) -> str | None:
     """The evidence that would settle a doubt now, by rule; None where the papers leave none."""
-    [(device, terms)] = world.disk.rows("SELECT name, terms FROM operation WHERE op = ?", (op,))
+    [(device, command, terms)] = world.disk.rows(
+        "SELECT name, command, terms FROM operation WHERE op = ?", (op,)
+    )
     facts = world.disk.rows("SELECT kind, fields FROM evidence WHERE op = ? ORDER BY n", (op,))
-    case = Journaled(op, device, json.loads(terms), [(kind, json.loads(fields)) for kind, fields in facts])
+    case = Journaled(
+        op, device, command, json.loads(terms), [(kind, json.loads(fields)) for kind, fields in facts]
+    )
     simulated = world.roads[device].device
     if _nothing_left(world, op):
         return "rule 0: no byte of it ever left"
@@ -87,12 +93,23 @@ def _nothing_left(world: "World", op: str) -> bool:
 
 def _answer(case: Journaled) -> str | None:
     """What the journal itself holds of equipment without numbers."""
-    if case.last("Acked") is not None and not case.terms["queued"]:
+    kinds = Counter(kind for kind, _ in case.facts)
+    taken = kinds["Sent"] - kinds["Unsent"] - kinds["Declined"]
+    if case.last("Acked") is not None and not _queued(case):
         return "the journal holds an ack"
-    copies = sum(kind == "Sent" for kind, _ in case.facts)
-    if case.last("Nakked") is not None and copies == 1 and not case.terms["nak_may_follow_effect"]:
-        return "the journal holds a refusal of the only copy"
+    if case.terms["nak_may_follow_effect"]:
+        return None
+    if not taken and kinds["Declined"]:
+        return "the journal holds that the device was too busy for every copy"
+    if case.last("Nakked") is not None and taken == 1:
+        return "the journal holds a refusal of the only copy that was taken"
     return None
+
+
+def _queued(case: Journaled) -> bool:
+    """Whether the device has said that it took the command, and not that it is done."""
+    acked = case.last("Acked")
+    return acked is not None and (case.terms["queued"] or acked["queued"])
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -159,24 +176,23 @@ def _ask(device: SimulatedDevice, session: int, seq: int) -> tuple[QueryReply, H
 # --- readings ---------------------------------------------------------------------------------------------------------
 
 
-def _by_reading(case: Journaled, machine: Controller) -> str | None:
+def _by_reading(case: Journaled, machine: Machine) -> str | None:
     terms, back = case.terms, case.terms["readback"]
     has_baseline = terms["policy"] in ("get-verify", "read-then-set")
     if back is None or not (has_baseline or (terms["idempotent"] and terms["policy"] == "resend")):
         return None
-    setting, first = back["setting"], next(fields for kind, fields in case.facts if kind == "Sent")
+    setting = back["setting"]
     before = _baseline(case, setting)
     if has_baseline and before is None:
         return None
-    expected = target_of(first["text"], before, stops="clamp(" in back["expect"])
+    expected = target_of(case.command, before, stops="clamp(" in back["expect"])
     now = machine.values()[setting]
     if (has_baseline and expected == before) or (not back["durable"] and _start_may_hide(case, machine)):
         return None
     if now == expected:
         return f"rule 4: {setting} shows {now}"
     if has_baseline and now == before and (terms["policy"] == "read-then-set" or _no_stop(back, expected)):
-        queued = terms["queued"] and case.last("Acked") is not None
-        return None if queued else f"rule 5: {setting} is as before"
+        return None if _queued(case) else f"rule 5: {setting} is as before"
     return None
 
 
@@ -199,6 +215,6 @@ def _no_stop(back: dict[str, Any], expected: int | None) -> bool:
     return low is not None and high is not None and expected is not None and int(low) <= expected <= int(high)
 
 
-def _start_may_hide(case: Journaled, machine: Controller) -> bool:
+def _start_may_hide(case: Journaled, machine: Machine) -> bool:
     counted = _baseline(case, "(boot)")
     return counted is None or counted != machine.values()["boots"]

@@ -51,7 +51,7 @@ async def heal(world: World) -> list[Left]:
         if wish.job.key is not None and wish.begun:
             left += await _insist(world, wish)
     for number in range(len(world.plan.devices)):
-        last = Wish(Job(-1 - number, number, "SET interval 77", None, 3, f"last-{number}"))
+        last = Wish(Job(-1 - number, number, world.plan.devices[number].sort.last, None, 3, f"last-{number}"))
         left += await _insist(world, last)
     await asyncio.sleep(LONG_S)
     return left

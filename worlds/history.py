@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from logs.events import Event
-from protocol.native.codes import Type
 from protocol.native.frame import Frame, decode
 from worlds.disk import Disk
 from worlds.records import Copy, Decision, Value, Wanted, Word
+from worlds.tongues import Tongue
 
-_CMD = int(Type.CMD)
 VIOLATION = "VIOLATION"
 """What the story calls it."""
 STRUCK_MAX = 6
@@ -210,22 +209,25 @@ class History:
 
     # --- copies -------------------------------------------------------------------------------------------------------
 
-    def leaves(self, process: str, device: str, data: bytes, *, numbered: bool, whole: bool) -> int | None:
-        """A process writes to a device; the mark of the copy, None where it is no copy."""
+    def leaves(self, process: str, device: str, request: bytes, data: bytes, *, tongue: Tongue) -> int | None:
+        """A process writes to a device; the mark of the copy, None where it is no copy.
+
+        `data` is what of the request left: all of it, or half.
+        """
         self.requests += 1
         self.note(process, f"to {device}", data)
-        if not (_is_cmd(data) if numbered else not data.startswith(b"GET ")):
+        if not tongue.changes(request):
             return None
-        frame = decode(data.strip(b"\0")) if numbered and whole else None
-        copy = self._copy(process, device, data, frame, whole=whole)
+        copy = self._copy(process, device, request, data, tongue)
         self.copies.append(copy)
         self.phases[process] = Phase.UNDER_WAY
         self._check(copy)
         return copy.mark
 
-    def _copy(self, process: str, device: str, data: bytes, frame: Frame | None, *, whole: bool) -> Copy:
-        text = frame.payload.decode() if frame is not None else data.decode(errors="replace").rstrip("\r\n")
-        op, intent, number = self._whose(device, text, frame, whole=whole)
+    def _copy(self, process: str, device: str, request: bytes, data: bytes, tongue: Tongue) -> Copy:
+        whole, text = data == request, tongue.text(request)
+        frame = decode(data.strip(b"\0")) if tongue.numbered and whole else None
+        op, intent, number = self._whose(device, text, frame, tongue)
         numbers = (frame.session, frame.seq, frame.attempt) if frame is not None else (None, None, None)
         mark, line = len(self.copies), len(self.lines) - 1
         return Copy(
@@ -233,7 +235,7 @@ class History:
         )  # fmt: skip
 
     def _whose(
-        self, device: str, text: str, frame: Frame | None, *, whole: bool
+        self, device: str, text: str, frame: Frame | None, tongue: Tongue
     ) -> tuple[str, int | None, int | None]:
         """The operation of a copy, its intent and the number in that: the newest in the journal that has not left."""
         rows = self.disk.rows(
@@ -252,7 +254,7 @@ class History:
                     min(sent["attempt"], 255),
                 )
             else:
-                fits = sent["text"] == text or not whole
+                fits = tongue.entered(sent["text"]) == text
             if fits:
                 self._intents.add((op, n))
                 return str(op), n, sent["seq"]
@@ -285,7 +287,3 @@ class History:
         )
         for op, command in others:
             self.violated(f"'{copy.text}' left for {copy.device} while {op} '{command}' was open or in doubt")
-
-
-def _is_cmd(data: bytes) -> bool:
-    return data.lstrip(b"\0")[2:3] == bytes((_CMD,))

@@ -1,9 +1,10 @@
 """Which simulated equipment stands in a world, beside the simulator's own LSQ1 device?
 
-A text device has no numbers, so its ledger cannot say which copy it executed. Here each line carries the mark that the
-network gave it, and the ledger keeps that mark in place of a number.
+Text and Modbus have no numbers, so their ledgers cannot say which copy they executed. Here each request carries the
+mark that the network gave it, and the ledger keeps that mark in place of a number.
 """
 
+from dataclasses import dataclass, replace
 from functools import partial
 
 from simulator.base_device import Message
@@ -11,6 +12,7 @@ from simulator.conn import Conn
 from simulator.effects import Origin
 from simulator.equipment import Result, Verdict
 from simulator.fault_terms import Faults
+from simulator.modbus_device import ModbusDevice, Request
 from simulator.text_device import TextDevice
 
 QUEUED = ("ROTATE", "ADJUST level")
@@ -23,6 +25,15 @@ class _Block(bytes):
     """What came in as one block, and the mark of the bytes that ended it."""
 
     mark: int | None
+
+
+def _block(data: bytes | None, mark: int | None) -> _Block | None:
+    """A block with its mark; None: the end of the connection."""
+    if data is None:
+        return None
+    block = _Block(data)
+    block.mark = mark
+    return block
 
 
 class _Text(str):
@@ -38,10 +49,7 @@ class TextMachine(TextDevice):
     mark: int | None = None
 
     def _arrived(self, conn: Conn, data: bytes | None) -> None:
-        if data is not None:
-            data = _Block(data)
-            data.mark = self.mark
-        super()._arrived(conn, data)
+        super()._arrived(conn, _block(data, self.mark))
 
     def _request(self, conn: Conn, data: bytes) -> tuple[str, str] | None:
         asked = super()._request(conn, data)
@@ -78,3 +86,38 @@ class QueueingMachine(TextMachine):
             return super()._carry_out(text, origin, faults, record_follows=record_follows)
         self._after(self._rng.choice(QUEUES_S), partial(self._act, text, origin, faults))
         return Result(Verdict.OK, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _MarkedRequest(Request):
+    """A request, and its mark."""
+
+    mark: int | None
+
+
+class ModbusMachine(ModbusDevice):
+    """A Modbus device whose ledger names copies; `mark` is that of the bytes that come in now."""
+
+    mark: int | None = None
+    _under_way: int | None = None
+
+    def _arrived(self, conn: Conn, data: bytes | None) -> None:
+        super()._arrived(conn, _block(data, self.mark))
+
+    def _request(self, conn: Conn, data: bytes) -> tuple[str, Request] | None:
+        found = super()._request(conn, data)
+        if found is None or not isinstance(data, _Block):
+            return found
+        kind, request = found
+        return kind, _MarkedRequest(request.adu, request.asked, request.exception, data.mark)
+
+    def _execute(self, message: Message[Request]) -> None:
+        request = message.request
+        self._under_way = request.mark if isinstance(request, _MarkedRequest) else None
+        super()._execute(message)
+
+    def _carry_out(
+        self, text: str, origin: Origin, faults: Faults, *, record_follows: bool = False
+    ) -> Result:
+        origin = replace(origin, seq=self._under_way)
+        return super()._carry_out(text, origin, faults, record_follows=record_follows)

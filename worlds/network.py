@@ -19,12 +19,13 @@ from simulator.conn import Conn
 from simulator.device import SimulatedDevice
 from worlds.history import History
 from worlds.loop import NOBODY
-from worlds.machines import TextMachine
+from worlds.machines import ModbusMachine, TextMachine
 from worlds.process import Process
 from worlds.store import Crash, Moment
+from worlds.tongues import Tongue
 from worlds.weather import Weather
 
-Device = SimulatedDevice | TextMachine
+Device = SimulatedDevice | TextMachine | ModbusMachine
 DIAL_S = 2.0
 """How long nobody answers a dial that leads nowhere."""
 _NEXT_S = 1e-7
@@ -58,18 +59,19 @@ class Road:
         history: History,
         *,
         sort: str,
+        tongue: Tongue,
         serial: bool,
         latency_s: float,
     ) -> None:
         self.name = name
         self.sort = sort
+        self.tongue = tongue
         self.device = device
         self.weather = weather
         self.history = history
         self.serial = serial
         self.latency_s = latency_s
         self.down = False
-        self.numbered = isinstance(device, SimulatedDevice)
         self._line: Wire | None = None
 
     async def dial(self, process: Process) -> Link:
@@ -86,7 +88,7 @@ class Road:
 
     def feed(self, conn: Conn, data: bytes, mark: int | None) -> None:
         """Bytes arrive at the device; over a connection that has ended they come in as a stranger's."""
-        if isinstance(self.device, TextMachine):
+        if not isinstance(self.device, SimulatedDevice):
             self.device.mark = mark
         if not conn.hung_up:
             conn.feed(data)
@@ -117,10 +119,11 @@ class Wire:
             NOBODY.copy().run(self._road.device.opened, self._conn)
         return self._opening
 
-    def leaves(self, process: Process, data: bytes, *, whole: bool) -> None:
+    def leaves(self, process: Process, request: bytes, *, whole: bool) -> None:
         """A process has written a message, or half of one."""
         road = self._road
-        mark = road.history.leaves(process.name, road.name, data, numbered=road.numbered, whole=whole)
+        data = request if whole else request[: len(request) // 2]
+        mark = road.history.leaves(process.name, road.name, request, data, tongue=road.tongue)
         strike = road.weather.on_the_way("to")
         fault = strike.fault if strike is not None else None
         if fault is not None and strike is not None:
@@ -215,8 +218,7 @@ class Opening(Link):
         moment = self.process.at_write()
         if self._wire is None:
             raise LinkLost("the connection has ended", left=False)
-        whole = moment is not Moment.HALF
-        self._wire.leaves(self.process, data if whole else data[: len(data) // 2], whole=whole)
+        self._wire.leaves(self.process, data, whole=moment is not Moment.HALF)
         if moment is not None:
             self.process.die()
             raise Crash

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.fault_kinds import Fault
+from worlds.exceptions import LATE
 from worlds.incidents import AROUND, PROCESSES, Incident, incidents_of
 from worlds.jobs import SPANS_S, Batch, batches_of
 from worlds.sorts import Sort, sorts
@@ -27,6 +28,7 @@ _LONGEST_S = {
     Fault.HOLD: 4.0,
     Fault.TRICKLE: 0.02,
     Fault.REVERT: 3.0,
+    **dict.fromkeys(LATE, 4.0),
     "stall": 30.0,
 }
 _PLAIN = 0.5
@@ -185,7 +187,7 @@ def _device(rng: random.Random, number: int, sort: Sort, kinds: frozenset[str]) 
     return DevicePlan(
         name=f"d{number}",
         sort=sort,
-        serial=rng.random() < 0.5,
+        serial=rng.random() < 0.5 and not sort.tcp_only,
         tier=rng.choice(sort.tiers) if sort.tiers else None,
         atomic=rng.random() < 0.7,
         latency_s=rng.choice((0.0, 0.004, 0.03, 0.12)) + 0.0007 * number,

@@ -5,7 +5,7 @@ Beside every word that somebody was told, and every one that the journal holds.
 What each promises is written in CLI.md 2 and `operation.Result`, what decides:
 
 * `attempts`, the copies that were written: those that left. An intent whose process ended, or stood still, before its
-  copy left may count too.
+  copy left may count too, and so may a copy of which an intermediary said that it never reached the device.
 * `seq`, the number of the last copy: that copy, on the wire where there are numbers.
 * `proof`: `ack` or `duplicate_ack` by the reply that ended the wait for the last copy (WIRE.md 2: REPLAYED,
   DONE_UNCACHED); `verified` by a reading behind the last copy that shows the expected value, or for `not_applied` the
@@ -57,7 +57,8 @@ class Told:
         word: The word.
         at_s: When it was made, which is earlier where it is only said again.
         wanted: What was asked for.
-        copies: The copies that had left.
+        copies: The copies that had left, but for those turned back.
+        turned_back: The copies of which their process was told that they never reached the device.
         hands: The processes that had the operation in hand.
         asked: Every question of theirs for the setting.
         alone: One process did everything, and the store has forgotten nothing.
@@ -67,6 +68,7 @@ class Told:
     at_s: float
     wanted: Wanted
     copies: list[Copy]
+    turned_back: list[Copy]
     hands: set[str]
     asked: list[Question]
     alone: bool
@@ -77,9 +79,8 @@ class Told:
         return self.copies[-1] if self.copies else None
 
 
-def untrue_figures(world: World) -> Iterator[str]:
+def untrue_figures(world: World, wire: Wire) -> Iterator[str]:
     """Every figure that is not true, as a sentence."""
-    wire = Wire(world.history.lines)
     copies = defaultdict[str, list[Copy]](list)
     for copy in world.history.copies:
         copies[copy.op].append(copy)
@@ -124,11 +125,14 @@ def _told(world: World, wire: Wire, word: Word, at_s: float, copies: list[Copy])
     wanted, hands = world.history.wanted[word.op], world.history.hands.get(word.op, set())
     asked = wire.questions(wanted.device, wanted.setting) if wanted.setting is not None else ()
     left = [each for each in copies if each.line < word.line and each.at_s <= at_s]
+    turned_back = [each for each in left if wire.turned_back(each)]
+    arrived = [each for each in left if each not in turned_back]
     ours = [
         each for each in asked
         if each.process in hands and wanted.line < each.line < word.line and each.at_s <= at_s
     ]  # fmt: skip
-    return Told(word, at_s, wanted, left, hands, ours, alone=len(hands) == 1 and not world.restored)
+    alone = len(hands) == 1 and not world.restored
+    return Told(word, at_s, wanted, arrived, turned_back, hands, ours, alone)
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------
@@ -139,6 +143,7 @@ def _attempts(world: World, _: Wire, told: Told) -> str | None:
     if word.attempts == left:
         return None
     spare = _stopped(world, told) if world.restored else len(_not_left(world, told))
+    spare += len(told.turned_back)
     if _fewest(world, told) <= word.attempts <= left + spare:
         return None
     return f"{word.attempts} attempts, and {left} left"
@@ -164,7 +169,7 @@ def _not_left(world: World, told: Told) -> list[int]:
         "(SELECT 1 FROM evidence u WHERE u.op = s.op AND u.n = s.n + 1 AND u.kind = 'Unsent') ORDER BY s.n",
         (told.word.op,),
     )
-    left = {copy.intent for copy in told.copies}
+    left = {copy.intent for copy in told.copies + told.turned_back}
     open_ = [seq for n, seq, utc in rows if n not in left and _seconds(utc) <= told.at_s]
     return open_[-stopped:] if stopped else []
 
@@ -178,6 +183,7 @@ def _seq(world: World, _: Wire, told: Told) -> str | None:
     possible = {told.copies[-1].number} if told.copies else set()
     if word.attempts != len(told.copies) or world.restored or word.cause in _OWN_ONLY:
         possible |= {copy.number for copy in told.copies} | set(_not_left(world, told))
+    possible |= {copy.number for copy in told.turned_back}
     return (
         None
         if word.seq in possible
@@ -201,7 +207,7 @@ def _proof(world: World, wire: Wire, told: Told) -> str | None:
         shown = word.expected if word.outcome == "applied" else word.before
         if shown is None or word.value != shown:
             return f"{said}, value {word.value}, before {word.before} and expected {word.expected}"
-    if word.proof == "settled" and not world.roads[told.wanted.device].numbered:
+    if word.proof == "settled" and not world.roads[told.wanted.device].tongue.numbered:
         return f"{said}, which the device cannot give"
     return None
 

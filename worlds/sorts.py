@@ -1,21 +1,28 @@
 """Which equipment, on which roads, is asked to do what in a world?
 
 Each sort is a profile with the commands that make sense on it and the faults that its papers allow. What nobody can
-guard against is not among them: an ack without an effect, a line of plain text that arrives twice, answers of others
-on plain text (README, "Limits").
+guard against is not among them: an ack without an effect, a request without a number that arrives twice, answers of
+others on plain text and RTU (README, "Limits"). A Modbus road either echoes all the time or never.
 """
 
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 
-from devices.loader import find
+from devices.loader import find, load
 from devices.profile import Profile, Verify
-from simulator.fault_kinds import LSQ, TEXT, Fault
-from worlds.machines import QUEUED, NamingMachine, QueueingMachine, TextMachine
+from simulator.equipment import Adder, Controller
+from simulator.fault_kinds import LSQ, MODBUS, TEXT, Fault
+from simulator.modbus_frames import Framing
+from worlds.exceptions import EXCEPTIONS
+from worlds.machines import QUEUED, ModbusMachine, NamingMachine, QueueingMachine, TextMachine
+from worlds.tongues import Lines, Modbus, Numbered, Tongue
 
 Words = Callable[[random.Random], str]
+Machine = Controller | Adder
+ADDER = Path(__file__).parent / "adder.yaml"
 
 _UNBELIEVABLE = {
     Fault.IGNORE,
@@ -31,6 +38,25 @@ _OF_TEXT = tuple(
     for name in TEXT.faults
     if Fault(name) not in _UNBELIEVABLE | {Fault.DUPLICATE_REQUEST, Fault.STALE_REPLY, Fault.FOREIGN}
 )
+_OF_RTU = (
+    *(
+        name
+        for name in MODBUS.faults
+        if Fault(name)
+        not in _UNBELIEVABLE
+        | {
+            Fault.DUPLICATE_REQUEST,
+            Fault.STALE_REPLY,
+            Fault.FOREIGN,
+            Fault.ECHO,
+            Fault.EXCEPTION,
+            Fault.EXCEPTION_AFTER,
+        }
+    ),
+    *EXCEPTIONS,
+)
+_OF_MODBUS_TCP = (*(name for name in _OF_RTU if name != Fault.BIT_FLIP), Fault.STALE_REPLY, Fault.FOREIGN)
+"""Bits that are wrong are the business of TCP's own checksum; a transaction tells answers apart."""
 
 
 def _number(text: str, low: int, high: int) -> Words:
@@ -57,6 +83,13 @@ _STOPPING: Mapping[str, Words] = {
     "ADJUST level": _number("ADJUST level {:+d}", -10, 10),
 }
 """What soon stands at a stop."""
+_REGISTERS: Mapping[str, Words] = {
+    "SET setpoint": _number("SET setpoint {}", 1, 1000),
+    "RAISE setpoint": _number("RAISE setpoint {}", -5, 9),
+    "ADD": _number("ADD {}", -5, 5),
+    "ADD BLINDLY": _number("ADD BLINDLY {}", -5, 5),
+    "TOGGLE relay": lambda _: "TOGGLE relay",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +102,13 @@ class Sort:
         commands: By name, what may be asked.
         faults: What may happen in it.
         tiers: LSQ1: of which tiers there are such devices; else empty.
-        made: Plain text: what it is made of.
+        made: Without numbers: the device around its machine.
+        machine: Its machine, from a serial number.
+        tongue: How it talks.
         panel: Somebody writes its settings at the device.
+        tcp_only: It is never found on a serial line.
+        checked: A checksum shows every reading that was damaged.
+        last: The command that each device does in the end.
         weight: How often it stands in a world.
     """
 
@@ -79,8 +117,13 @@ class Sort:
     commands: Mapping[str, Words]
     faults: tuple[str, ...]
     tiers: tuple[int, ...] = ()
-    made: type[TextMachine] = TextMachine
+    made: Callable[..., TextMachine | ModbusMachine] = TextMachine
+    machine: Callable[[str], Machine] = Controller
+    tongue: Tongue = Lines()  # noqa: RUF009 - it has no state
     panel: bool = False
+    tcp_only: bool = False
+    checked: bool = False
+    last: str = "SET interval 77"
     weight: int = 1
 
     @property
@@ -94,7 +137,7 @@ def sorts() -> tuple[Sort, ...]:
     """All sorts."""
     numbered, plain = find("demo/controller", []), find("demo/controller-line", [])
     return (
-        Sort("lsq", numbered, _NUMBERED, _OF_LSQ, tiers=(0, 1, 2), weight=9),
+        Sort("lsq", numbered, _NUMBERED, _OF_LSQ, tiers=(0, 1, 2), tongue=Numbered(), weight=9),
         Sort("line", plain, _PLAIN, _OF_TEXT),
         Sort("line-nameless", replace(plain, identity=None), _PLAIN, _OF_TEXT, weight=3),
         Sort("line-named", _naming(plain), _PLAIN, _OF_TEXT, made=NamingMachine),
@@ -110,6 +153,30 @@ def sorts() -> tuple[Sort, ...]:
             (*_OF_TEXT, Fault.OTHER_WRITER, Fault.DRIFT, Fault.REVERT),
             panel=True,
         ),
+        _modbus("modbus-tcp", "tcp", weight=2),
+        _modbus("modbus-rtu", "rtu", weight=2),
+        _modbus("modbus-rtu-echo", "rtu", echoes=True),
+    )
+
+
+def _modbus(name: str, framing: Framing, *, echoes: bool = False, weight: int = 1) -> Sort:
+    """Adding machines; those that speak RTU do not say who they are."""
+    profile = load(ADDER)
+    assert profile.modbus is not None  # noqa: S101 - it is of that dialect
+    if framing == "rtu":
+        profile = replace(profile, modbus=replace(profile.modbus, framing=framing), identity=None)
+    return Sort(
+        name,
+        profile,
+        _REGISTERS,
+        _OF_RTU if framing == "rtu" else _OF_MODBUS_TCP,
+        made=partial(ModbusMachine, framing=framing, echo=echoes),
+        machine=Adder,
+        tongue=Modbus(framing, echoes=echoes),
+        tcp_only=framing == "tcp",
+        checked=True,
+        last="SET setpoint 77",
+        weight=weight,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from protocol.native.codes import Type
 from protocol.native.frame import FrameError, decode
+from simulator.modbus_frames import adu_of
 from simulator.report import plain
 from worlds.history import Line
 
@@ -30,6 +31,8 @@ def trace_hash(lines: Sequence[Line]) -> str:
 def _shown(detail: str | bytes) -> str:
     if isinstance(detail, str):
         return plain(detail)
+    if adu_of("tcp", detail) is not None or adu_of("rtu", detail) is not None:
+        return detail.hex(" ").upper()
     if not detail.endswith(b"\0"):
         return plain(detail.decode("latin-1").rstrip("\r\n"))
     return "; ".join(_frame(block) for block in detail.split(b"\0") if block)

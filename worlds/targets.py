@@ -22,6 +22,8 @@ def target_of(command: str, before: int | None, *, stops: bool) -> int | None:
             return int(number)
         case _ if before is None:
             return None
+        case ["RAISE", _, delta] | ["ADD", delta]:
+            return before + int(delta)
         case ["ADJUST", name, delta]:
             low, high = _STOPS.get(name, (None, None)) if stops else (None, None)
             after = before + int(delta)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from simulator.device import SimulatedDevice
 from worlds.history import History
 from worlds.network import Road
 from worlds.records import Copy
@@ -28,7 +27,7 @@ def _of_device(history: History, road: Road) -> Iterator[Effect]:
     by_number = {(copy.session, copy.seq): copy for copy in history.copies if copy.device == road.name}
     for entry in road.device.ledger.entries:
         copy: Copy | None
-        if isinstance(road.device, SimulatedDevice):
+        if road.tongue.numbered:
             copy = by_number.get((entry.session, entry.seq))
         else:
             copy = history.copies[entry.seq] if entry.seq is not None else None

@@ -17,8 +17,9 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from simulator.fault_kinds import ONLY
-from simulator.fault_terms import NO_FAULTS, Faults
+from simulator.fault_terms import NO_FAULTS, Faults, Value
 from simulator.faults import FaultPlan
+from worlds.exceptions import armed
 
 SHARE = 0.7
 """Of `late_max_s`: how long one fault may delay anything on equipment without numbers."""
@@ -29,7 +30,7 @@ BURST, BURST_CHANCE, BURST_MESSAGES = 5.0, 0.5, 8
 JUST_TOO_LATE, PATIENCE_S = 0.3, (0.45, 0.85)
 """How often what takes time ends while the next copy is under way; so long after the first one that is."""
 ONLY_COMMANDS = frozenset({"bit_flip", "truncate"})
-"""On plain text, where a reading has no checksum: a wrong or missing digit would be believed."""
+"""Where a reading has no checksum, as on plain text: a wrong or missing digit would be believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class Weather(FaultPlan):
         ways: Mapping[str, Sequence[Risk]],
         *,
         late_s: float | None,
+        checked: bool = False,
         now_s: Callable[[], float],
         kept: frozenset[str] | None = None,
     ) -> None:
@@ -100,6 +102,7 @@ class Weather(FaultPlan):
             inside: what may happen in the device.
             ways: what may happen on the ways `to` it and `back`, and when it is dialled (`dial`).
             late_s: how late anything may be; None where the equipment numbers its commands.
+            checked: a checksum shows every reading that was damaged.
             now_s: the time.
             kept: the names of the only hits that count; None: all.
         """
@@ -112,6 +115,7 @@ class Weather(FaultPlan):
         self._inside = _Dice(inside)
         self._ways = {way: _Dice(risks) for way, risks in ways.items()}
         self._late_s = late_s
+        self._checked = checked
         self._now_s = now_s
         self._kept = kept
         self._counts: Counter[str] = Counter()
@@ -127,14 +131,16 @@ class Weather(FaultPlan):
         strikes = [first]
         if self._rng.random() < AGAIN:
             strikes += filter(None, [self._inside.throw(self._rng)])
-        armed = {
-            strike.fault: (strike.seconds,) if strike.seconds else ()
-            for strike in strikes
-            if ONLY.get(strike.fault, kind) == kind and self._fits(strike, kind)
-        }
-        if not armed or not self._hit(f"{kind}.{self._counts[kind]}", armed):
+        faults: dict[str, tuple[Value, ...]] = {}
+        struck: list[str] = []
+        for strike in strikes:
+            of_device = armed(strike.fault, strike.seconds)
+            if all(ONLY.get(name, kind) == kind for name in of_device) and self._fits(strike, kind):
+                faults |= of_device
+                struck.append(strike.fault)
+        if not struck or not self._hit(f"{kind}.{self._counts[kind]}", struck):
             return NO_FAULTS
-        return Faults(MappingProxyType(armed))
+        return Faults(MappingProxyType(faults))
 
     def on_the_way(self, way: str) -> Strike | None:
         """What happens to the next message on a way."""
@@ -154,7 +160,7 @@ class Weather(FaultPlan):
     def _fits(self, strike: Strike, kind: str) -> bool:
         if self._late_s is None:
             return True
-        if strike.fault in ONLY_COMMANDS and kind != "cmd":
+        if not self._checked and strike.fault in ONLY_COMMANDS and kind != "cmd":
             return False
         if not strike.seconds:
             return True
@@ -163,10 +169,10 @@ class Weather(FaultPlan):
         self._clear_from_s = self._now_s() + self._late_s
         return True
 
-    def _hit(self, what: str, faults: Mapping[str, object] | Sequence[str]) -> bool:
+    def _hit(self, what: str, faults: Sequence[str]) -> bool:
         name = f"{self._device}.{what}"
         if self.calm or (self._kept is not None and name not in self._kept):
             return False
-        self.hits.update(list(faults))
+        self.hits.update(dict.fromkeys(faults, 1))
         self.names.append(name)
         return True

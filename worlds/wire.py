@@ -1,21 +1,22 @@
 """What was asked and answered over the links of a world? Read off the bytes of its story, process by process."""
 
 import re
+from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from sys import maxsize
 
 from protocol.line_text import ENDS, shown, text_of
-from protocol.native.codes import WAITING, Status, Type
+from protocol.native.codes import WAITING, Status
 from protocol.native.frame import FrameError, decode
 from protocol.native.messages import CommandReply, NopReply
 from protocol.native.payload import parse_reply
 from worlds.history import Line
 from worlds.records import Copy
+from worlds.tongues import Modbus, Tongue
 
-_READ = bytes((Type.READ,))
-_ASKS = b"GET "
 _UNIT = 1
 """Of every device in a world; others are heard on a shared line, too."""
 _ZERO = re.compile(b"\0")
@@ -54,7 +55,10 @@ class _Block:
 class Wire:
     """All bytes of a story, in its order."""
 
-    def __init__(self, lines: Sequence[Line]) -> None:
+    def __init__(self, lines: Sequence[Line], tongues: Mapping[str, Tongue]) -> None:
+        """The wire of a story; `tongues` by the names of the devices."""
+        self._tongues = tongues
+        self._written = defaultdict[tuple[str, str], list[int]](list)
         self._heard = defaultdict[tuple[str, str], list[tuple[int, bytes]]](list)
         self._questions = defaultdict[tuple[str, str], list[Question]](list)
         self._blocks: dict[tuple[str, str], list[_Block]] = {}
@@ -64,7 +68,10 @@ class Wire:
             way, _, device = line.what.partition(" ")
             if way == "from":
                 self._heard[line.who, device].append((number, line.detail))
-            elif (setting := _asked(line.detail)) is not None:
+                continue
+            self._written[line.who, device].append(number)
+            setting = tongues[device].setting(line.detail)
+            if setting is not None:
                 self._questions[device, setting].append(Question(number, line.at_s, line.who))
 
     def questions(self, device: str, setting: str) -> Sequence[Question]:
@@ -75,8 +82,13 @@ class Wire:
         """What said, to the process of a copy and before a line of the story, that it was executed.
 
         With numbers that is every final reply under its number, of whatever attempt: two may come at once, and which
-        of them ended the wait cannot be seen here. Without numbers it is every line that says yes.
+        of them ended the wait cannot be seen here. Without numbers it is every line that says yes, or the bytes that
+        are the ack of that very request.
         """
+        tongue = self._tongues[copy.device]
+        if isinstance(tongue, Modbus):
+            confirmed = copy.whole and tongue.confirms(copy.data, self._bytes_between(copy, until))
+            return [Ack(duplicate=False, value=None)] if confirmed else []
         blocks = self._heard_between(copy.process, copy, until)
         if copy.session is None:
             views = (text_of(view) for block in blocks for view in block.views)
@@ -89,27 +101,33 @@ class Wire:
             if reply.status not in WAITING and Status.OK in (reply.status, reply.uncached)
         ]
 
+    def turned_back(self, copy: Copy) -> bool:
+        """Whether its process was told, before it wrote anything else there, that a copy never reached the device."""
+        tongue = self._tongues[copy.device]
+        if not isinstance(tongue, Modbus) or not copy.whole:
+            return False
+        written = self._written[copy.process, copy.device]
+        until = next(iter(written[bisect(written, copy.line) :]), maxsize)
+        return tongue.turns_back(copy.data, self._bytes_between(copy, until))
+
     def texts(self, processes: Iterable[str], copy: Copy, until: int) -> set[str]:
         """The texts that some processes were told about the number of a copy in that time, also in answers to NOPs."""
+        if copy.session is None:
+            return set()
         blocks = [block for each in processes for block in self._heard_between(each, copy, until)]
         replies = list(_replies(blocks, copy))
         spent = {reply.spent.text for reply in replies if reply.spent is not None}
         return spent | {reply.text for reply in replies if isinstance(reply, CommandReply)}
+
+    def _bytes_between(self, copy: Copy, until: int) -> bytes:
+        heard = self._heard[copy.process, copy.device]
+        return b"".join(data for line, data in heard if copy.line < line < until)
 
     def _heard_between(self, process: str, copy: Copy, until: int) -> list[_Block]:
         way = process, copy.device
         if way not in self._blocks:
             self._blocks[way] = list(_blocks(self._heard[way], ENDS if copy.session is None else _ZERO))
         return [block for block in self._blocks[way] if copy.line < block.line < until]
-
-
-def _asked(data: bytes) -> str | None:
-    """The setting that a request asks for."""
-    if data.startswith(_ASKS):
-        return data.decode().rstrip("\r\n").removeprefix("GET ")
-    if data.lstrip(b"\0")[2:3] != _READ or not data.endswith(b"\0"):
-        return None
-    return decode(data.strip(b"\0")).payload.decode().removeprefix("GET ")
 
 
 def _blocks(heard: Iterable[tuple[int, bytes]], end: re.Pattern[bytes]) -> Iterator[_Block]:

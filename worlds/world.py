@@ -25,7 +25,6 @@ from devices.expressions import clamps
 from devices.kinds import Policy
 from logs.events import Event
 from simulator.device import SimulatedDevice
-from simulator.equipment import Controller
 from worlds.disk import Disk
 from worlds.history import History
 from worlds.incidents import Incident
@@ -34,7 +33,7 @@ from worlds.network import Device, Road
 from worlds.plan import Cut, DevicePlan, Plan
 from worlds.process import Process
 from worlds.records import Wanted, Word
-from worlds.sorts import Sort, sorts
+from worlds.sorts import Machine, Sort, sorts
 from worlds.weather import Weather
 
 START = datetime(2026, 11, 29, 22, 0, tzinfo=UTC)
@@ -103,7 +102,7 @@ class World:
         self.disk = Disk(1 + random.Random(f"agent {plan.seed}").getrandbits(62))
         self.history = History(loop.time, self.disk)
         self.clock = WorldClock()
-        self.machines: dict[str, Controller] = {}
+        self.machines: dict[str, Machine] = {}
         self.roads = {each.name: self._road(each, cut) for each in plan.devices}
         self.processes: list[Process] = []
         self.wishes = [Wish(job) for batch in self.plan.batches for job in batch.jobs]
@@ -117,16 +116,17 @@ class World:
         ways = {"to": plan.to, "back": plan.back, "dial": plan.dial}
         weather = Weather(
             plan.name, random.Random(f"weather {seed}"), plan.inside, ways,
-            late_s=plan.sort.late_s, now_s=asyncio.get_running_loop().time, kept=cut.hits,
+            late_s=plan.sort.late_s, checked=plan.sort.checked, now_s=asyncio.get_running_loop().time, kept=cut.hits,
         )  # fmt: skip
         device = self._device(plan, weather, seed)
         return Road(
             plan.name, device, weather, self.history,
-            sort=plan.sort.name, serial=plan.serial, latency_s=plan.latency_s,
+            sort=plan.sort.name, tongue=plan.sort.tongue, serial=plan.serial, latency_s=plan.latency_s,
         )  # fmt: skip
 
     def _device(self, plan: DevicePlan, weather: Weather, seed: str) -> Device:
-        serial, machine = f"SIM-{plan.name}", Controller(f"SIM-{plan.name}")
+        serial = f"SIM-{plan.name}"
+        machine = plan.sort.machine(serial)
         self.machines[plan.name] = machine
         rng = random.Random(f"device {seed}")
 

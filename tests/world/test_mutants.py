@@ -6,26 +6,34 @@ from typing import Any
 
 import pytest
 
-from agent import policy, readback, recovery
+from agent import policy, readback, reckoning, recovery
 from agent.dialects.debts import Debts
 from agent.dialects.line import LineStation
 from agent.dialects.lsq import LsqStation
+from agent.dialects.stream import StreamStation
 from agent.operation import Outcome
 from agent.registry import Registry
 from agent.service import Service
 from agent.steps import Finish
+from protocol.modbus import requester as modbus
 from protocol.native import payload
 from protocol.native.frame import Frame
 from protocol.native.requester import Ignored, Requester
 from worlds.plan import Limits
 from worlds.run import run_seed
 from worlds.shrink import shrink
+from worlds.sorts import sorts
 from worlds.store import ProcessStore
 
 SEEDS_MAX = 250
 """So many worlds at most until a mutant shows among its faults."""
 Patch = pytest.MonkeyPatch
 Mutant = Callable[[Patch], None]
+
+
+def _only(patch: Patch, wanted: Callable[[str], bool]) -> None:
+    """Only some sorts of equipment stand in the worlds."""
+    patch.setattr("worlds.plan.sorts", lambda: [each for each in sorts() if wanted(each.name)])
 
 
 def _no_settling(patch: Patch) -> None:
@@ -153,6 +161,75 @@ def _held_device_is_taken(patch: Patch) -> None:
     patch.setattr(Registry, "_has_lapsed", lambda *_: True)
 
 
+def _the_echo_of_a_write_is_its_ack(patch: Patch) -> None:
+    is_echo = modbus.ModbusRequester._is_echo
+    patch.setattr(
+        modbus.ModbusRequester,
+        "_is_echo",
+        lambda self, adu: adu.pdu[0] not in modbus._ACK_IS_REQUEST and is_echo(self, adu),
+    )
+
+
+def _any_transaction_is_ours(patch: Patch) -> None:
+    patch.setattr(modbus.ModbusRequester, "_is_current", lambda *_: True)
+
+
+def _any_unit_is_ours(patch: Patch) -> None:
+    for name in ("adu_of_mbap", "adu_of_rtu"):
+        true = getattr(modbus, name)
+        patch.setattr(modbus, name, lambda frame, true=true: replace(true(frame), unit=1))
+
+
+def _busy_once_is_busy_always(patch: Patch) -> None:
+    """That the device took nothing of one copy says nothing of the others."""
+    patch.setattr(reckoning.View, "taken", property(lambda self: 0 if self.declined else len(self.copies)))
+
+
+def _exception(code: int, proves: modbus.How) -> Mutant:
+    return lambda patch: patch.setattr(modbus, "_PROVES", {**modbus._PROVES, code: proves})
+
+
+def _nothing_comes_behind_an_exception(patch: Patch) -> None:
+    """What the device has accepted, or a gateway has passed on, may still be under way."""
+    word = StreamStation._word
+
+    async def hasty(self: StreamStation, sent: Any, said: Any, others: Any) -> Any:
+        if said.how in ("queued", "unknown"):
+            self._answered()
+        return await word(self, sent, said, others)
+
+    patch.setattr(StreamStation, "_word", hasty)
+
+
+MODBUS_MUTANTS: dict[str, tuple[Mutant, str, str]] = {
+    "the echo of a write is its ack": (_the_echo_of_a_write_is_its_ack, "modbus-rtu-echo", "drop_request"),
+    "any transaction is ours": (_any_transaction_is_ours, "modbus-tcp", "foreign,stale_reply"),
+    "any unit is ours": (_any_unit_is_ours, "modbus-rtu", "wrong_unit"),
+    "busy once is busy always": (_busy_once_is_busy_always, "modbus-rtu", "exception_6,drop_ack"),
+    "accepted is done": (_exception(5, "done"), "modbus-tcp", "exception_5_late"),
+    "failed is refused": (_exception(4, "refused"), "modbus-rtu", "exception_4_after"),
+    "a gateway without an answer asked nobody": (_exception(11, "unreached"), "modbus-tcp", "exception_11_after"),
+    "nothing comes behind an exception": (
+        _nothing_comes_behind_an_exception, "modbus-rtu", "exception_5_late,exception_11_late",
+    ),
+    "quiet time not kept": (_copies_under_way_forgotten, "modbus-tcp", "late_request"),
+    "an answer to another process is ours": (
+        _owed_answers_of_others_forgotten, "modbus-rtu", "delay,late_request,crash",
+    ),
+}  # fmt: skip
+"""What is broken of Modbus, and the sort and the faults among which it shows soonest."""
+
+
+@pytest.mark.parametrize("what", MODBUS_MUTANTS)
+def test_worlds_notice_what_is_broken_of_modbus(what: str, monkeypatch: Patch) -> None:
+    """A broken rule of Modbus shows within a few worlds of Modbus."""
+    mutant, among, faults = MODBUS_MUTANTS[what]
+    _only(monkeypatch, lambda name: name == among)
+    mutant(monkeypatch)
+    limits = Limits(devices=1, faults=frozenset(faults.split(",")))
+    assert any(run_seed(seed, limits).violations for seed in range(SEEDS_MAX))
+
+
 MUTANTS: list[tuple[Mutant, str]] = [
     (_no_settling, "drop_request,cut_before"),
     (_anew_after_a_lost_session, "reboot_after,boot"),
@@ -183,6 +260,7 @@ MUTANTS: list[tuple[Mutant, str]] = [
 )
 def test_worlds_notice(mutant: Mutant, faults: str, monkeypatch: Patch) -> None:
     """A broken rule shows within a few worlds."""
+    _only(monkeypatch, lambda name: not name.startswith("modbus"))
     mutant(monkeypatch)
     limits = Limits(devices=1, faults=frozenset(faults.split(",")))
     assert any(run_seed(seed, limits).violations for seed in range(SEEDS_MAX))
@@ -190,6 +268,7 @@ def test_worlds_notice(mutant: Mutant, faults: str, monkeypatch: Patch) -> None:
 
 def test_a_failing_world_is_made_small(monkeypatch: Patch) -> None:
     """What is left of a failing world still fails, and has no more parts than before."""
+    _only(monkeypatch, lambda name: not name.startswith("modbus"))
     _no_settling(monkeypatch)
     limits = Limits(faults=frozenset({"drop_request", "cut_before", "delay", "split"}))
     seed = next(seed for seed in range(SEEDS_MAX) if run_seed(seed, limits).violations)

@@ -22,6 +22,7 @@ from worlds.machines import TextMachine
 from worlds.network import Road
 from worlds.process import STEPS_MAX, Freeze, Process, Stop
 from worlds.store import Crash, Moment
+from worlds.tongues import Lines
 from worlds.weather import SHARE, Risk, Weather
 from worlds.world import START, WorldClock
 
@@ -302,7 +303,16 @@ def at_a_road(
         disk = Disk(1)
         history = History(asyncio.get_running_loop().time, disk)
         device = TextMachine(Controller("SIM-d0"), hangs_up_on_boot=not serial)
-        road = Road("d0", device, Scripted(**ways), history, sort="line", serial=serial, latency_s=0.01)
+        road = Road(
+            "d0",
+            device,
+            Scripted(**ways),
+            history,
+            sort="line",
+            serial=serial,
+            tongue=Lines(),
+            latency_s=0.01,
+        )
         await play_it(Bench(road, disk, device))
 
     play(main)

@@ -1,0 +1,1 @@
+"""Several agents, sites and devices in one world with cuts between sites: real processes on loopback addresses."""
