@@ -4,17 +4,24 @@ An operation whose process died, or that ended in doubt, is taken up again from 
 goes on as if nothing had happened in between. Unless somebody asks for the command it is only settled, never sent.
 """
 
+from collections.abc import Callable
+
 from agent.evidence import TakenUp
 from agent.executor import Executor
 from agent.journal import Entry, Journal
-from agent.operation import Outcome, Result
+from agent.operation import Operation, Outcome, Result
 from agent.policy import next_step
 from agent.station import Station
 from agent.steps import Finish
 
 
 async def settle_unsettled(
-    executor: Executor, journal: Journal, station: Station, *, but: str | None = None
+    executor: Executor,
+    journal: Journal,
+    station: Station,
+    *,
+    tell: Callable[[Operation, Result], object],
+    but: str | None = None,
 ) -> tuple[Entry, Result] | None:
     """Settle what is open or in doubt on a device, oldest first, before anything new is sent to it.
 
@@ -25,6 +32,7 @@ async def settle_unsettled(
         executor: carries the settling out.
         journal: knows what is open.
         station: the device.
+        tell: hears the word of each operation, for whoever had asked for it.
         but: an operation that is left alone, because somebody asks for it itself.
 
     Returns:
@@ -35,6 +43,7 @@ async def settle_unsettled(
         if entry.operation.op == but:
             continue
         result = await settle(executor, journal, station, entry)
+        tell(entry.operation, result)
         if result.outcome is Outcome.IN_DOUBT:
             return entry, result
     return None

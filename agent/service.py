@@ -75,7 +75,11 @@ class Onlooker:
 
 
 class Service:
-    """The agent in this process. `in_hand` are the operations that it is carrying out, by their ids."""
+    """The agent in this process.
+
+    `in_hand` are the operations that it is carrying out, by their ids. `settled` hears what became of those that
+    somebody had left open.
+    """
 
     def __init__(
         self,
@@ -110,6 +114,7 @@ class Service:
             self.journal, self.registry, self.clock, self.deadlines, self.holder.agent, self.log.write
         )
         self.in_hand: dict[str, Case] = {}
+        self.settled: Callable[[Operation, Result], object] = lambda *_: None
         self._names: dict[tuple[str | None, int], str] = {}
         self._settings = settings
         self._trace = trace
@@ -228,7 +233,7 @@ class Service:
         if earlier is not None and earlier.done:
             return None
         asked = earlier.operation.op if earlier is not None and earlier.unsettled else None
-        blocked = await settle_unsettled(self.executor, self.journal, station, but=asked)
+        blocked = await settle_unsettled(self.executor, self.journal, station, tell=self.settled, but=asked)
         if blocked is None:
             return None
         report = await self._not_sent(station, operation, _blocked_by(*blocked))
@@ -291,7 +296,7 @@ class Service:
         """Make a device ours that another store has used. Raises Held, Unreachable, WrongDevice, StoreError."""
         with self.hold(target) as station:
             found = Probe(*await station.who())
-            blocked = await settle_unsettled(self.executor, self.journal, station)
+            blocked = await settle_unsettled(self.executor, self.journal, station, tell=self.settled)
             if blocked is not None:
                 await station.connect(Session.NONE, 1)
             fact = await station.take_over()

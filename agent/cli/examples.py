@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "fleet agents": ("ackonce fleet agents",),
     "fleet show": ("ackonce fleet show pump-7",),
     "fleet explain": ("ackonce fleet explain pump-7",),
+    "fleet messages": ("ackonce fleet messages",),
     "fleet reference": ('ackonce fleet reference gw-1 --reason "it stands where the users are"',),
     "fleet disable": ('ackonce fleet disable pump-7 --reason "out for repair"',),
     "fleet enable": ("ackonce fleet enable pump-7",),

@@ -14,6 +14,7 @@ from agent.cli.options import Common, command
 if TYPE_CHECKING:
     from agent.cli.fleet_view import View
     from agent.fleet.changes import Change
+    from agent.fleet.errands import Message
     from agent.service import Service
 
 HISTORY_DEFAULT = 20
@@ -34,6 +35,7 @@ def register(app: typer.Typer) -> None:
     command(group, "agents")(agents)
     command(group, "show")(show)
     command(group, "explain")(explain)
+    command(group, "messages")(messages)
     command(group, "reference")(reference)
     command(group, "disable")(disable)
     command(group, "enable")(enable)
@@ -103,6 +105,33 @@ def explain(common: Common, target: Target) -> None:
     put_explanation(common, view, meant)
     if not view.agents:
         _say_how_to_start(common)
+
+
+def messages(
+    common: Common,
+    count: Annotated[
+        int, typer.Option("-n", "--count", min=1, max=HISTORY_MAX, help="So many messages.")
+    ] = HISTORY_DEFAULT,
+) -> None:
+    """List what was kept for you: how jobs and other agents fared with what you had asked for."""
+    from agent.cli.places import settings_of
+    from agent.cli.running import run_agent
+    from agent.fleet.errands import Errands, lines, message_json
+
+    settings = settings_of(common)
+
+    async def work(service: "Service") -> list["Message"]:
+        return Errands(service).messages(settings.actor, count)
+
+    kept = run_agent(common, settings, work, messages=False)
+    if common.json:
+        for message in kept:
+            output.put_json(message_json(message))
+        return
+    for line in lines(kept[::-1], len(kept)):
+        output.put(line)
+    if not kept and not common.quiet:
+        output.say(f"Nothing is kept for {settings.actor}.")
 
 
 def reference(

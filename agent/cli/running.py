@@ -7,13 +7,17 @@ once; the journal keeps the operation open, and the next command settles it.
 import asyncio
 import signal
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from agent.cli import output
 from agent.cli.exit_codes import Abandoned
 from agent.cli.options import Common
+from agent.operation import Operation, Result
 from agent.service import Service
 from agent.settings import Settings
+from agent.store.database import StoreError
 from logs.events import Event, human
 
 T = TypeVar("T")
@@ -26,6 +30,7 @@ def run_agent(
     work: Callable[[Service], Coroutine[Any, Any, T]],
     *,
     side_by_side: bool = False,
+    messages: bool = True,
 ) -> T:
     """Open the agent, do the work, close it.
 
@@ -33,6 +38,7 @@ def run_agent(
         common: how much of the log is shown meanwhile.
         settings: of this run.
         work: what to do with the agent.
+        messages: at the end, what waits for this person is told: how jobs and other agents fared with what they wanted.
         side_by_side: it is about several devices at once, so each line of the log names its own.
 
     Raises:
@@ -41,10 +47,13 @@ def run_agent(
     """
     echo = None if common.quiet else _echo(common, side_by_side=side_by_side)
     service = Service(settings, echo=echo, trace=common.verbose > 1)
+    service.settled = partial(_keep_for_others, service, settings.actor)
     try:
         with asyncio.Runner() as runner:
             return runner.run(_guarded(service, work(service)))
     finally:
+        if messages and not common.quiet:
+            _tell_messages(service, settings.actor)
         problem = service.close()
         if problem is not None and not common.quiet:
             output.say(f"ackonce: {problem} The journal is not affected.")
@@ -73,6 +82,28 @@ async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
     finally:
         for number in _ENDINGS:
             loop.remove_signal_handler(number)
+
+
+def _keep_for_others(service: Service, me: str, operation: Operation, result: Result) -> None:
+    """What somebody else had left open was settled on the way: they are told at their next command."""
+    if operation.submitted_by != me:
+        from agent.fleet.errands import Errands
+
+        Errands(service).operation(operation, result)
+
+
+def _tell_messages(service: Service, person: str) -> None:
+    """Show what nobody has seen yet, once. A store that cannot be read now is no trouble of this command."""
+    with suppress(StoreError):
+        if not service.database.read("SELECT 1 FROM notice WHERE state IN ('due', 'undeliverable') LIMIT 1"):
+            return
+        from agent.fleet.errands import Errands, lines  # 10 ms
+
+        errands = Errands(service)
+        unseen = errands.unseen(person)
+        for line in lines(unseen):
+            output.say(f"ackonce: {line}")
+        errands.shown(unseen)
 
 
 _TOLD_AT_THE_END = frozenset({"in_doubt", "not_sent", "refused"})

@@ -40,11 +40,15 @@ def serve(
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
     from agent.fleet.agents import NameTaken
+    from agent.fleet.deliveries import Deliveries
+    from agent.fleet.fleet_settings import notify_urls
+    from agent.plans.job_runs import Told
     from agent.plans.jobs import Jobs
     from agent.plans.serve import Server
     from agent.plans.serve import serve as do_all
 
     settings = settings_of(common)
+    urls = notify_urls(settings)
     duties = None if once or job is not None else _fleet_duties(settings)
     codes: dict[tuple[str | None, ...], Exit] = {}
 
@@ -62,16 +66,19 @@ def serve(
         if job is not None:
             Jobs(service).find(job)
         server = Server(service, settings, told, only=job)
+        say_of_sending = lambda text: told(Told(service.clock.stamp(), "notices", text))  # noqa: E731
+        deliveries = Deliveries(service, urls, say_of_sending)
         if once:
             await server.run_due()
+            await deliveries.deliver()
         elif duties is None:
-            await do_all([server.keep_time])
+            await do_all([server.keep_time, deliveries.keep_delivering])
         else:
             async with duties(service, told):
-                await do_all([server.keep_time])
+                await do_all([server.keep_time, deliveries.keep_delivering])
 
     try:
-        run_agent(common, settings, work, side_by_side=True)
+        run_agent(common, settings, work, side_by_side=True, messages=False)
     except NameTaken as taken:
         if common.json:
             output.put_json_failure(str(taken))
@@ -84,6 +91,7 @@ def _fleet_duties(settings: "Settings") -> "OnDuty | None":
     """What makes the duties for the fleet, None where there are none. Raises FileProblems."""
     from agent.fleet.duties import Duties
     from agent.fleet.fleet_settings import fleet_settings
+    from agent.fleet.notices import Notices
     from agent.fleet.watched import watched
     from agent.plans.job_runs import Told
 
@@ -96,7 +104,7 @@ def _fleet_duties(settings: "Settings") -> "OnDuty | None":
         def tell(text: str) -> None:
             told(Told(service.clock.stamp(), "fleet", text))
 
-        return Duties(service, place, devices, tell).on()
+        return Duties(service, place, devices, tell, look=Notices(service).look).on()
 
     return on_duty
 

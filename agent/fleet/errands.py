@@ -223,12 +223,12 @@ _ALL = f"""SELECT {_COLUMNS} FROM notice
     WHERE "to" = ? OR ("to" IS NULL AND state IN ('undeliverable', 'shown')) ORDER BY n DESC LIMIT ?"""  # noqa: S608
 
 
-def lines(messages: Sequence[Message]) -> list[str]:
-    """Messages as a person reads them beside a command: the newest ones, and how many more there are."""
+def lines(messages: Sequence[Message], limit: int = LINES_MAX) -> list[str]:
+    """Messages as a person reads them: the newest ones, and how many more there are."""
     told = [
         f"{each.utc} {each.text}"
         + (f". {each.failure.action}" if each.failure and each.failure.action else "")
-        for each in messages[-LINES_MAX:]
+        for each in messages[-limit:]
     ]
     more = len(messages) - len(told)
     return [*([f"{more} older: ackonce fleet messages"] if more else []), *told]

@@ -24,7 +24,7 @@ from agent.settings import Entry, Settings
 from devices.problems import FileProblem, FileProblems
 
 PROBE_S = 5.0
-PROBE_MIN_S = 1.0
+PROBE_MIN_S = 0.2
 WORD_MAX = 200
 URLS_MAX = 50
 _ANYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared with, not bound to

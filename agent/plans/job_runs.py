@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, AsyncExitStack, nullcontext, supp
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from agent.fleet.errands import Errands
+from agent.fleet.notices import Notices
 from agent.plans.apply import carry_out
 from agent.plans.consent import needed, objection
 from agent.plans.course import Listener, StepReport, summary
@@ -60,7 +62,8 @@ class JobRuns:
             service: the agent in this process.
             settings: of this process; each job has its own project, inventory and patience.
             tell: hears of every event.
-            show: makes the listener that shows a run's steps; None: they are in the log only.
+            show: makes the listener that shows a run's steps; None: they are in the log only, and whoever wants the
+                run is not looking on, so that what fails is kept for them.
         """
         self._turns = Turns(service)
         self._service = service
@@ -69,6 +72,8 @@ class JobRuns:
         self._settings = settings
         self._tell = tell
         self._show = show or _show_nothing
+        self._notices = Notices(service)
+        self._errands = Errands(service) if show is None else None
         self._streams: dict[str, asyncio.Lock] = {}
         self._unrecorded: list[Turn] = []
 
@@ -84,6 +89,7 @@ class JobRuns:
             reason: why now; None: the reason of the job.
         """
         if turn.state is State.OVERLAP:
+            self._keep_for(actor or job.added_by, turn, f"not run: {turn.note}", ())
             self.say_turn(turn, f"not run: {turn.note}")
             return turn
         settings = replace(
@@ -107,8 +113,18 @@ class JobRuns:
         except StoreError as problem:
             turn = replace(turn, state=State.NOT_BEGUN, note=f"{problem}. Nothing was sent")
         self._record(turn)
+        self._keep_for(settings.actor, turn, turn.note or _told(turn, reports), reports)
         self.say_turn(turn, turn.note or _told(turn, reports), reports)
         return turn
+
+    def _keep_for(self, person: str, turn: Turn, note: str, reports: Sequence[StepReport]) -> None:
+        """Keep what failed for whoever wants the turn, unless they look on."""
+        if self._errands is None:
+            return
+        steps = [
+            (each.operation, each.result) for each in reports if each.result is not None and not each.skipped
+        ]
+        self._errands.turn(turn.job, turn.key, turn.state.value, note, to=person, run=turn.run, steps=steps)
 
     def _lay_out(self, job: Job, turn: Turn, settings: Settings, reason: str | None) -> Layout:
         """The plan as its file says now. Raises FileProblems, UsageProblem, StoreError."""
@@ -182,6 +198,8 @@ class JobRuns:
     def record_late(self) -> None:
         """Keep what could not be kept before, of runs and of turns. Raises StoreError."""
         self._runs.end_late()
+        if self._errands is not None:
+            self._errands.flush()
         while self._unrecorded:
             self._turns.record(self._unrecorded[-1])
             self._unrecorded.pop()
@@ -200,6 +218,8 @@ class JobRuns:
         reports: Sequence[StepReport] = (),
     ) -> None:
         """Tell an event."""
+        if job is not None and key is not None:
+            self._notices.turn(job, key, event, message)
         counts = summary(reports) if reports else None
         self._tell(Told(self._clock.stamp(), event, message, job, key, run, counts, reports))
 

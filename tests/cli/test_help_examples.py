@@ -28,7 +28,7 @@ MAP = """\
 name,table,address,type,access
 setpoint,holding,0x0002,u16,rw
 """
-LONG = {"simulate device", "simulate proxy", "simulate world", "demo"}
+LONG = {"simulate device", "simulate proxy", "simulate world", "simulate fleet", "demo"}
 """They serve until they are stopped, or take long: only their words are looked at."""
 
 

@@ -95,7 +95,7 @@ def test_two_files(tmp_path: Path) -> None:
         ('[fleet]\nsite = "a\\nb"', 2, "site: must be text in quotes, printable"),
         ('[fleet]\n\nprobe = "soon"', 3, "probe: 'soon' is not a duration"),
         ("[fleet]\nprobe = true", 2, "probe: '' is not a duration"),
-        ("[fleet]\nprobe = 0.5", 2, "probe: '0.5' must be at least 1 s"),
+        ("[fleet]\nprobe = 0.1", 2, "probe: '0.1' must be at least 0.2 s"),
         ('[fleet]\nlisten = "0.0.0.0:7077"', 2, "listen: '0.0.0.0:7077' has no scheme; did you mean tcp://"),
         ('[fleet]\nlisten = "serial:/dev/ttyS0"', 2, "listen: 'serial:/dev/ttyS0' must be tcp://HOST:PORT"),
         ('[fleet]\nadvertise = "tcp://gw1:1"', 2, "advertise: nothing listens there: write listen"),
