@@ -66,8 +66,7 @@ def serve(
         if job is not None:
             Jobs(service).find(job)
         server = Server(service, settings, told, only=job)
-        say_of_sending = lambda text: told(Told(service.clock.stamp(), "notices", text))  # noqa: E731
-        deliveries = Deliveries(service, urls, say_of_sending)
+        deliveries = Deliveries(service, urls, lambda text: told(Told(service.clock.stamp(), "notices", text)))
         if once:
             await server.run_due()
             await deliveries.deliver()

@@ -34,7 +34,7 @@ def test_the_readme_has_something_to_type() -> None:
     """The test above reads the blocks that a reader sees."""
     typed = [step.command for step in STEPS if isinstance(step, Typed)]
     assert len(typed) == TEXT.count("\n$ ") > 12
-    assert sum(isinstance(step, File) for step in STEPS) == 5
+    assert sum(isinstance(step, File) for step in STEPS) == 6
     assert not matches(("a", "…", "c"), ["a", "b"])
 
 

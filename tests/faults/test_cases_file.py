@@ -1,4 +1,4 @@
-"""Does `tests/CASES.md` name every public fault report and edge case, each with tests that exist or with a reason?
+"""Does `tests/CASES.md` name every fault report, edge case and behaviour of a fleet, with tests that exist or a reason?
 
 A test exists where pytest collects it, under the file and name, and with the row, that are written.
 """
@@ -33,9 +33,16 @@ EDGES = {
     "Catalog and person": range(109, 116),
     "Schedules, several agents, routes": range(116, 127),
 }
-IDS = {title: [f"B{number:02}" for number in numbers] for title, numbers in REPORTS.items()} | {
-    title: [str(number) for number in numbers] for title, numbers in EDGES.items()
+FLEET = {
+    "Many observers, one target": [f"H{number}" for number in range(1, 14)],
+    "Errors that find their person": [*(f"E{number}" for number in range(1, 7)), "O1"],
+    "Self reports, votes and references": [f"M{number}" for number in range(1, 35)],
 }
+IDS = (
+    {title: [f"B{number:02}" for number in numbers] for title, numbers in REPORTS.items()}
+    | {title: [str(number) for number in numbers] for title, numbers in EDGES.items()}
+    | FLEET
+)
 _REFERENCE = re.compile(r"`(?P<file>[\w/]+\.py)::(?P<test>\w+)(?:\[(?P<row>[^`]+)\])?`")
 
 
@@ -64,7 +71,7 @@ ROWS = list(rows())
 
 
 def test_every_entry_is_there_once_and_in_its_section() -> None:
-    """No report and no edge case is missing, doubled, or among those of another sort."""
+    """No report, no edge case and no behaviour is missing, doubled, or among those of another sort."""
     found: dict[str, list[str]] = {}
     for row in ROWS:
         found.setdefault(row.section, []).append(row.id)

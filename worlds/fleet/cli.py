@@ -61,7 +61,7 @@ def fleet(
         typer.Option("--for", metavar="S", help="Go on for so long after the story; with --cut: so long."),
     ] = None,
     probe: Annotated[
-        str | None, typer.Option(metavar="S", help="How often each agent probes each target.  [1s]")
+        str | None, typer.Option(metavar="S", help="How often each agent probes each target.  [0.2s]")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="JSON Lines on stdout.")] = False,
 ) -> None:
