@@ -134,7 +134,7 @@ ONE = "devices: {a: {url: 'tcp://h:1'}}\n"
             ["1:24: 'a' has 'url' and 'line': give one."],
         ),
         ("devices: {a: {unit: 1}}\n", ["1:11: 'a' has neither 'url' nor 'line'."]),
-        ("devices: {a: {url: 'tcp://h:1', unit: 248}}\n", ["1:39: 'unit' must be at most 247, not '248'."]),
+        ("devices: {a: {url: 'tcp://h:1', unit: 256}}\n", ["1:39: 'unit' must be at most 255, not '256'."]),
         ("devices: {a: {url: 'tcp://h:1', unit: '1'}}\n", ["1:39: 'unit' must be a whole number, not '1'."]),
         (
             "devices: {a: {url: 'tcp://h:1', serial: 0417}}\n",
@@ -209,7 +209,7 @@ def test_csv(tmp_path: Path, text: str) -> None:
         ("name,url\na,tcp://h\n", ["2:3: 'tcp://h' names no port: tcp://HOST:PORT."]),
         ('name,tags,url\n"a","x,y",tcp://h\n', ["2:11: 'tcp://h' names no port: tcp://HOST:PORT."]),
         ("name,url,unit\na,tcp://h:1,x\n", ["2:13: 'unit' must be a whole number, not 'x'."]),
-        ("name,url,unit\na,tcp://h:1,300\n", ["2:13: 'unit' must be at most 247, not '300'."]),
+        ("name,url,unit\na,tcp://h:1,300\n", ["2:13: 'unit' must be at most 255, not '300'."]),
         ("name,url\na\n", ["2:1: 'a' has neither 'url' nor 'line'."]),
         ("name,line\na,bus\n", ["2:3: no row of the line 'bus' has a url."]),
         (

@@ -386,7 +386,11 @@ BUSY = Declined(1, "exception 6", 1.0)
 TOLD_MORE = [
     Rule("busy: what took nothing may be sent again, also what is never repeated", PLAIN_ONCE,
          [Connected(1), plain(1, 1), BUSY], Send(ADJUST.text, 2)),
-    Rule("busy: it uses up no attempt", replace(VERIFY, attempts_max=1), [*BEGUN, BUSY], Send(ADJUST.text, 2)),
+    Rule("busy: it uses up no attempt", replace(VERIFY, attempts_max=1), [*BEGUN, BUSY, verify("10", 1)],
+         Send(ADJUST.text, 2)),
+    Rule("busy: where the setting can be read it is looked at first", VERIFY, [*BEGUN, BUSY],
+         Read("offset", Why.VERIFY)),
+    Rule("busy: an effect that is there counts more", VERIFY, [*BEGUN, BUSY, verify("15", 1)], Outcome.APPLIED),
     Rule("busy: a refusal of the only copy that was taken is one", VERIFY,
          [*BEGUN, BUSY, plain(2, 1), Nakked(2, "no")], Outcome.REFUSED),
     Rule("busy: patience ends, and nothing has happened", PLAIN_ONCE,
