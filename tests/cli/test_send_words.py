@@ -99,18 +99,18 @@ def test_a_url_with_a_profile(bench: Bench) -> None:
 
 
 def test_equipment_of_another_kind(bench: Bench) -> None:
-    """A dialect that this version cannot work with is said before anything is sent to anybody."""
+    """Equipment that this version cannot work with is said before anything is sent to anybody."""
     device = bench.device()
     bench.project.put(
-        "profiles/relays.yaml",
-        "profile: test/relays\ndialect: modbus\ncommands:\n"
-        "  - {name: SET interval, kind: absolute, args: [{name: value, type: int}],"
-        ' write: {function: 6, address: 1, type: u16, value: "{value}"}}\n',
+        "profiles/printer.yaml",
+        "profile: test/printer\ndialect: line\n"
+        "sequence: {wrap: \"N{seq} {command}\", reply: '^ok (?P<seq>[0-9]+) (?P<rest>.*)$'}\ncommands:\n"
+        '  - {name: SET interval, kind: absolute, args: [{name: value, type: int}], send: "SET {value}"}\n',
     )
-    bench.enter("d2", '{profile: test/relays, url: "tcp://127.0.0.1:502"}')
+    bench.enter("d2", '{profile: test/printer, url: "tcp://127.0.0.1:502"}')
     ended = bench.type("send", "d*", "SET", "interval", "30")
     assert (ended.code, device.connections) == (2, 0)
-    assert "d2: equipment of dialect 'modbus' is not supported" in ended.err
+    assert "d2: equipment that numbers its lines ('sequence') is not supported" in ended.err
 
 
 def test_a_broken_inventory(bench: Bench) -> None:
