@@ -66,7 +66,9 @@ def serve(
         if job is not None:
             Jobs(service).find(job)
         server = Server(service, settings, told, only=job)
-        deliveries = Deliveries(service, urls, lambda text: told(Told(service.clock.stamp(), "notices", text)))
+        deliveries = Deliveries(
+            service, urls, lambda text: told(Told(service.clock.stamp(), "notices", text))
+        )
         if once:
             await server.run_due()
             await deliveries.deliver()
