@@ -105,7 +105,9 @@ def _fleet_duties(settings: "Settings") -> "OnDuty | None":
         def tell(text: str) -> None:
             told(Told(service.clock.stamp(), "fleet", text))
 
-        return Duties(service, place, devices, tell, look=Notices(service).look).on()
+        duties = Duties(service, place, devices, tell, look=Notices(service).look)
+        told(Told(service.clock.stamp(), "serving", duties.introduction()))
+        return duties.on()
 
     return on_duty
 

@@ -34,7 +34,7 @@ from agent.evidence import (
 from agent.exchange import POLL_S, READ_ONLY, Answer, Codec, Exchange, Held, Lost, Warrant
 from agent.exchange import Outcome as Heard
 from agent.journal import Intent
-from agent.links.link import Unreachable
+from agent.links.link import PortHeld, Unreachable
 from agent.registry import Lease, WrongDevice
 from agent.retry import again_after
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
@@ -44,6 +44,8 @@ from logs.text import escape
 
 REACH_TRIES = 4
 """Connections that are tried in one step; equipment with one slot may need a moment to see that the last one ended."""
+HELD_TRIES = 7
+"""The same, for reads, where another run of ours has the port: it may be a probe that gives way to commands alone."""
 HUSH_S = 0.02
 """How long an answer waits for a second one, which would show that one of them is not ours."""
 LISTEN_S = 0.05
@@ -206,11 +208,12 @@ class StreamStation(UnnumberedStation):
         try:
             return await self._open(changing)
         except Unreachable as first:
+            ours = isinstance(first, PortHeld) and first.ours
             return await again_after(
                 first,
                 partial(self._open, changing),
                 on=Unreachable,
-                attempts_max=REACH_TRIES,
+                attempts_max=HELD_TRIES if ours and self._lease is None else REACH_TRIES,
                 sleep=self._clock.sleep,
                 give_up=self._means.stopping,
             )

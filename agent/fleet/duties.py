@@ -183,6 +183,20 @@ class Duties:
             is_settled = self._is_up and not self._reports
             await self._clock.sleep(self._params.self_s if is_settled else CHECK_AGAIN_S)
 
+    def introduction(self) -> str:
+        """What somebody who starts an agent wants to see."""
+        place = self._place
+        where = ", ".join(
+            f"{word} {value}"
+            for word, value in (("site", place.site), ("vantage", place.vantage), ("uplink", place.uplink))
+            if value
+        )
+        listens = f", answers at {place.advertise}" if place.advertise else ", answers no other agent"
+        count = len(self._watched.targets)
+        devices = f"{count} device{'' if count == 1 else 's'}"
+        name = f"agent {self._service.holder.agent} ({where or 'no site'})"
+        return f"{name} probes {devices} every {place.probe_s:g} s{listens}"
+
     def _say_how_it_is(self, report: SelfReport) -> None:
         if report.ok != self._was_well:
             self._was_well = report.ok

@@ -92,7 +92,7 @@ class Look:
                 self._watch_out()
                 return await self._ask(station)
         except TimeoutError:
-            return self._ended()
+            return self._ended(in_time=False)
         finally:
             if self._watch is not None:
                 self._watch.cancel()
@@ -125,12 +125,15 @@ class Look:
         query, reply = _setting(self._target.profile) or ("", None)
         return await station.read(query, reply)
 
-    def _ended(self) -> Seen | None:
-        """What it means that nobody answered: nothing, where nothing was asked or the look was called off."""
+    def _ended(self, *, in_time: bool = True) -> Seen | None:
+        """What it means that nobody answered: nothing, where the look was called off before anything could be asked.
+
+        `in_time`: the way ended by itself. Who takes a connection and closes it at once has been reached, and is mute.
+        """
         if not self._opened:
             reason = self._no_way if self._no_way is not None else "no_route"
         elif self._asked_s is None:
-            reason = ""
+            reason = "no_reply" if in_time else ""
         else:
             reason = "bad_frame" if self._nonsense else "no_reply"
         return Seen(False, reason) if reason and not self._gives_way else None

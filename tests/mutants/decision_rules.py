@@ -4,6 +4,12 @@ from tests.mutants.mutant import Mutant
 from tests.mutants.setups import ONCE, RESEND, STAYS, STAYS_ONCE, TCP_BEEP, TCP_FORM, TCP_ROTATE
 
 POLICY, RECKONING, FACTS = "agent.policy", "agent.reckoning", "agent.dialects.lsq_facts"
+_LOOKED = (
+    "        return verdict\n"
+    "    if verdict is readback.Verdict.EXPECTED:\n"
+    "        want = readback.expected(t, v)\n"
+)
+"""Where a silent copy of a command with a read-back is decided."""
 
 DECISION_RULES = [
     Mutant("a second copy that met no session is issued again", RECKONING,
@@ -22,8 +28,8 @@ DECISION_RULES = [
            "    if _may_settle(t, v):\n", "    if v.person:\n", ONCE),
     Mutant("silences are not counted", RECKONING, "    v.silent += 1\n", "", RESEND),
     Mutant("a device that was busy is not asked once more before a doubt", RECKONING,
-           "                v.deferred_s += fact.waited_s\n                v.hello_is_news = True\n",
-           "                v.deferred_s += fact.waited_s\n", RESEND),
+           "    v.deferred_s += fact.waited_s\n    v.hello_is_news = True\n",
+           "    v.deferred_s += fact.waited_s\n", RESEND),
     Mutant("a further copy takes a new number", POLICY,
            "        return Send(v.copies[0].text, len(v.copies) + 1, (n.session, n.seq))\n",
            "        return Send(v.copies[0].text, len(v.copies) + 1)\n", RESEND),
@@ -31,12 +37,12 @@ DECISION_RULES = [
            '        return _doubt(f"{_heard(v)}, and the command may neither be repeated nor read back")\n',
            "        return _repeat_absolute(t, v)\n", TCP_BEEP),
     Mutant("silence is taken for a lost command: sent again without reading back", POLICY,
-           "    if verdict is readback.Verdict.EXPECTED:\n        want = readback.expected(t, v)\n",
-           "    if wanted:\n        return Send(v.copies[0].text, len(v.copies) + 1)\n"
+           _LOOKED,
+           "        return verdict\n    if wanted:\n        return Send(v.copies[0].text, len(v.copies) + 1)\n"
            "    if verdict is readback.Verdict.EXPECTED:\n        want = readback.expected(t, v)\n", TCP_ROTATE),
     Mutant("the target is computed again from what is read after silence", POLICY,
-           "    if verdict is readback.Verdict.EXPECTED:\n        want = readback.expected(t, v)\n",
-           "    if verdict is readback.Verdict.EXPECTED and wanted and t.form:\n"
+           _LOOKED,
+           "        return verdict\n    if verdict is readback.Verdict.EXPECTED and wanted and t.form:\n"
            '        return Send(f"SET offset {int(v.readings[-1].value or 0) + 5}", len(v.copies) + 1)\n'
            "    if verdict is readback.Verdict.EXPECTED:\n        want = readback.expected(t, v)\n", TCP_FORM),
 ]  # fmt: skip

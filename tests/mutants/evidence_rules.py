@@ -18,8 +18,7 @@ POLICY, READBACK, RECKONING = "agent.policy", "agent.readback", "agent.reckoning
 
 EVIDENCE_RULES = [
     Mutant("fresh: readings of before the last copy count", RECKONING,
-           "    v.readings.clear()\n    v.boot_after = None\n    v.waited_s = 0.0\n\n\ndef _unheard",
-           "    v.boot_after = None\n    v.waited_s = 0.0\n\n\ndef _unheard", TCP_ROTATE),
+           "    v.readings.clear()\n    v.last_declined = False\n", "    v.last_declined = False\n", TCP_ROTATE),
     Mutant("ordered: the value from before counts while a copy may arrive", READBACK,
            "    if not quiet:\n        return way_back(terms, v, quiet=True)\n", "", TCP_ROTATE),
     Mutant("ordered: what was read before the path was quiet counts afterwards", READBACK,
@@ -28,7 +27,8 @@ EVIDENCE_RULES = [
            "    if terms.settle_s > 0 and not (paused and _twice(back, readings)):\n        return None\n", "",
            SETTLED),
     Mutant("comparable: values are compared letter by letter", READBACK,
-           "    return same(back.type, a, b, back.step, back.tolerance)\n", "    return a == b\n", TCP_COARSE),
+           "    return same(back.type, _as_held(back, a), _as_held(back, b), back.step, back.tolerance)\n",
+           "    return a == b\n", TCP_COARSE),
     Mutant("correlated: asked while an answer is owed", READBACK,
            "    return not v.owes_read and (terms.apart or not v.owes_copy)\n", "    return True\n", SERIAL_ROTATE),
     Mutant("void: the expected value may be the one from before", POLICY,
