@@ -3,7 +3,8 @@
 Each event is one line on stderr, and with `--json` an object on stdout.
 """
 
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from agent.cli.options import Common, command
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agent.fleet.duties import Duties
     from agent.plans.job_runs import Told
     from agent.service import Service
     from agent.settings import Settings
@@ -105,11 +107,21 @@ def _fleet_duties(settings: "Settings") -> "OnDuty | None":
         def tell(text: str) -> None:
             told(Told(service.clock.stamp(), "fleet", text))
 
-        duties = Duties(service, place, devices, tell, look=Notices(service).look)
-        told(Told(service.clock.stamp(), "serving", duties.introduction()))
-        return duties.on()
+        return _introduced(Duties(service, place, devices, tell, look=Notices(service).look), service, told)
 
     return on_duty
+
+
+@asynccontextmanager
+async def _introduced(
+    duties: "Duties", service: "Service", told: "Callable[[Told], None]"
+) -> AsyncIterator[None]:
+    """The duties; once they have begun it is said who does them."""
+    from agent.plans.job_runs import Told
+
+    async with duties.on():
+        told(Told(service.clock.stamp(), "serving", duties.introduction()))
+        yield
 
 
 def _matter(event: "Told") -> tuple[str | None, ...]:
