@@ -7,7 +7,7 @@ entered, and ended where it is left.
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +78,10 @@ def _listening_port(process: Running) -> int:
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         assert process.process.poll() is None, "ended instead of listening"
-        sockets = {str(link.readlink()) for link in Path(f"/proc/{process.process.pid}/fd").iterdir()}
+        sockets = set[str]()
+    for link in Path(f"/proc/{process.process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it has just been closed
+            sockets.add(str(link.readlink()))
         for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
             _, local, _, state, *_, inode = line.split()[:10]
             if state == LISTENS and f"socket:[{inode}]" in sockets:
