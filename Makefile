@@ -10,7 +10,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 # Hypothesis examples, fault plans and kill moments follow this seed; tests print it.
 export ACKONCE_SEED ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 
-PROOFS := tests/exhaustive tests/mutants tests/agent/test_policy_table.py tests/agent/test_policy_truth.py
+PROOFS := tests/exhaustive tests/mutants tests/agent/test_policy_table.py tests/agent/test_policy_truth.py \
+          tests/world/test_mutants.py tests/world/test_blind_spots.py
 PEERS  := tests/peers
 
 .PHONY: install demo demo-fleet test prove test-peers check format clean

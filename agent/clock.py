@@ -2,7 +2,7 @@
 
 Timers run on the event loop's monotonic clock, so that a virtual-time loop moves everything. Records carry UTC.
 Lease expiry is UTC too, because processes of one machine and machines of one store compare it. What is still under way
-for whoever comes next is counted from the machine's start, a clock that nobody sets (`Registry.steady`).
+for whoever comes next is counted from the machine's start, a clock that nobody sets (`SteadyClock`).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """How is one request asked and its answer awaited? The only await on a link.
 
 A request that may change something cannot be asked without a warrant: the journal's intent of a copy, or the
-registry's durable number or epoch. Reads carry the explicit mark `READ_ONLY`. Silence is measured, not total time:
+lease's durable number or epoch. Reads carry the explicit mark `READ_ONLY`. Silence is measured, not total time:
 a device that says BUSY or IN_PROGRESS is alive and gets more. Whatever arrives and does not answer the request is
 reported and ignored; it never ends the wait.
 """
@@ -31,7 +31,7 @@ READ_ONLY = ReadOnly.READ_ONLY
 
 @dataclass(frozen=True, slots=True)
 class Durable:
-    """What a request uses (an epoch, a number) is on record: the registry's warrant for OPEN and NOP."""
+    """What a request uses (an epoch, a number) is on record: the lease's warrant for OPEN and NOP."""
 
     what: str
 

@@ -29,11 +29,11 @@ from agent.evidence import (
     masked,
 )
 from agent.journal import Case, Journal
+from agent.leases import LeaseLost
 from agent.narrate import WORTH_TELLING_S, Narrator
 from agent.operation import BOOT, Cause, Outcome, Result, Terms
 from agent.policy import next_step
 from agent.reckoning import reckon
-from agent.registry import LeaseLost, Registry
 from agent.station import ReadAnswer, Station
 from agent.steps import Connect, Drain, Find, Finish, Read, Send, Session, Settle, Step, Wait
 from agent.store.database import StoreError
@@ -50,14 +50,12 @@ class Executor:
     def __init__(
         self,
         journal: Journal,
-        registry: Registry,
         clock: Clock,
         deadlines: Deadlines,
         agent: str,
         tell: Callable[[Event], None],
     ) -> None:
         self.journal = journal
-        self.registry = registry
         self.clock = clock
         self.deadlines = deadlines
         self.agent = agent

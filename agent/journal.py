@@ -13,8 +13,8 @@ from typing import Any
 
 from agent.clock import Clock
 from agent.evidence import Evidence, Person, Sent, fact_of, fields_of
+from agent.leases import Lease, Leases
 from agent.operation import Cause, Operation, Outcome, Proof, Result, Terms
-from agent.registry import Lease, Registry
 from agent.steps import Step, step_text
 from agent.store.database import Cursor, Database, Refused, Row, StoreError
 
@@ -89,9 +89,9 @@ class Case:
 class Journal:
     """The operations of one store. Their order is that in which they were entered: clocks may be set back."""
 
-    def __init__(self, database: Database, registry: Registry, clock: Clock) -> None:
+    def __init__(self, database: Database, leases: Leases, clock: Clock) -> None:
         self._db = database
-        self._registry = registry
+        self._leases = leases
         self._clock = clock
 
     # --- writing ------------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class Journal:
         """Make a copy durable, with the number it uses; afterwards it may leave. Raises LeaseLost, StoreError."""
         case.note(step, sent, self._clock.stamp())
         try:
-            await self._write(case, lease, lambda cursor: self._registry.store_session(cursor, lease))
+            await self._write(case, lease, lambda cursor: self._leases.store_session(cursor, lease))
         except (StoreError, Refused):
             case.withdraw(sent)
             raise
@@ -119,7 +119,7 @@ class Journal:
         rows = case._unwritten[:]
 
         def write(cursor: Cursor) -> None:
-            self._registry.hold(cursor, lease)
+            self._leases.hold(cursor, lease)
             if not case.begun:
                 _begin(cursor, case.operation, lease, self._clock.stamp())
             _append(cursor, case.operation.op, rows)
@@ -141,10 +141,10 @@ class Journal:
         lease.session = None
 
         def write(cursor: Cursor) -> None:
-            self._registry.hold(cursor, lease)
+            self._leases.hold(cursor, lease)
             _append(cursor, case.operation.op, rows)
             _close(cursor, case.operation.op, result, stamp)
-            self._registry.store_session(cursor, lease)
+            self._leases.store_session(cursor, lease)
 
         self._db.commit_now(write)
         case._unwritten.clear()

@@ -3,16 +3,16 @@
 import asyncio
 
 from agent.deadlines import Deadlines
-from agent.registry import RENEW_S, Lease, LeaseLost, Registry
+from agent.leases import RENEW_S, Lease, LeaseLost, Leases
 from agent.store.database import StoreError
 
 
 class LeaseKeeper:
     """Renews a lease until it is stopped. A lost lease shows at the next write, so failures here say nothing."""
 
-    def __init__(self, registry: Registry, deadlines: Deadlines, lease: Lease) -> None:
+    def __init__(self, leases: Leases, deadlines: Deadlines, lease: Lease) -> None:
         self.deadline_s = lease.renewed_s + RENEW_S
-        self._registry = registry
+        self._leases = leases
         self._deadlines = deadlines
         self._lease = lease
         self._task: asyncio.Task[None] | None = None
@@ -24,7 +24,7 @@ class LeaseKeeper:
 
     async def _renew(self) -> None:
         try:
-            await self._registry.renew(self._lease)
+            await self._leases.renew(self._lease)
         except (LeaseLost, StoreError):
             return
         self.deadline_s = self._lease.renewed_s + RENEW_S

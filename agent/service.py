@@ -14,17 +14,20 @@ from agent.evidence import NotSent, Person
 from agent.executor import Executor
 from agent.journal import Case, Entry, Journal
 from agent.lease_keeper import LeaseKeeper
+from agent.leases import Lease, Leases
 from agent.links.link import Link, PortHeld, Unreachable
 from agent.narrate import Bystander, Narrator
 from agent.operation import Cause, Operation, Outcome, Proof, Result
+from agent.owed import Owed
 from agent.processes import Holder, this_process
 from agent.reckoning import reckon
 from agent.recovery import settle, settle_unsettled
-from agent.registry import Lease, Registry, WrongDevice
+from agent.registry import Registry, WrongDevice
 from agent.secrets import Veil
 from agent.settings import Settings
 from agent.station import Identity, Means, ReadAnswer, Station
 from agent.stations import Target, moved, open_link, station_for, stream_of
+from agent.steady_clock import SteadyClock
 from agent.steps import Session
 from agent.store.database import Database, Refused, StoreError
 from agent.store.sqlite import open_database
@@ -106,13 +109,14 @@ class Service:
         self.clock = clock or Clock()
         self.database: Database = database or open_database(settings.home)
         self.holder = holder or this_process(settings.agent)
-        self.registry = Registry(self.database, self.holder, self.clock)
-        self.journal = Journal(self.database, self.registry, self.clock)
+        self.leases = Leases(self.database, self.holder, self.clock)
+        self.registry = Registry(self.database, self.leases)
+        self.steady = SteadyClock(self.database, self.holder, self.clock)
+        self.owed = Owed(self.database, self.steady, self.clock)
+        self.journal = Journal(self.database, self.leases, self.clock)
         self.log = LogWriter(settings.home / LOG_FILE, echo=echo)
         self.deadlines = Deadlines()
-        self.executor = Executor(
-            self.journal, self.registry, self.clock, self.deadlines, self.holder.agent, self.log.write
-        )
+        self.executor = Executor(self.journal, self.clock, self.deadlines, self.holder.agent, self.log.write)
         self.in_hand: dict[str, Case] = {}
         self.settled: Callable[[Operation, Result], object] = lambda *_: None
         self._names: dict[tuple[str | None, int], str] = {}
@@ -143,7 +147,7 @@ class Service:
         """Hold a device for several commands in a row. Raises Held, DialectMissing, StoreError."""
         self._find_its_other_name(target)
         lease = self.registry.claim(target.url, target.unit, target.serial)
-        keeper = LeaseKeeper(self.registry, self.deadlines, lease)
+        keeper = LeaseKeeper(self.leases, self.deadlines, lease)
         try:
             station = self.station(target, lease)
             try:
@@ -313,7 +317,7 @@ class Service:
         return [
             entry
             for entry in self.journal.doubts()
-            if entry.result is not None or self.registry.holder_of(entry.device) is None
+            if entry.result is not None or self.leases.holder_of(entry.device) is None
         ]
 
     async def check(self, target: Target, entry: Entry) -> Result:
@@ -323,7 +327,7 @@ class Service:
 
     def resolve(self, entry: Entry, *, applied: bool, reason: str) -> Result:
         """A person decides, while nobody else works with the device. Raises Held, StoreError."""
-        lease = self.registry.claim_known(entry.device)
+        lease = self.leases.claim(entry.device)
         who = self._settings.actor
         case = self.journal.load(entry.operation)
         before, view = entry.result, reckon(case.facts)
@@ -356,15 +360,18 @@ class Service:
         veil = Veil()
         told = Bystander(target.name, self.holder.agent, self.clock, self.log.write, veil)
         means = Means(
-            self.registry,
-            lambda: self._dial(target),
-            self.deadlines,
-            self.clock,
-            told,
-            self.executor.stopping,
-            veil.watch(told.heard_or_written) if self._trace else None,
-            veil,
-            lambda at: self.station(moved(target, at), None),
+            registry=self.registry,
+            leases=self.leases,
+            owed=self.owed,
+            steady=self.steady,
+            dial=lambda: self._dial(target),
+            deadlines=self.deadlines,
+            clock=self.clock,
+            told=told,
+            stopping=self.executor.stopping,
+            trace=veil.watch(told.heard_or_written) if self._trace else None,
+            veil=veil,
+            elsewhere=lambda at: self.station(moved(target, at), None),
         )
         return station_for(target, lease, means)
 
@@ -376,6 +383,9 @@ class Service:
         veil = Veil()
         means = Means(
             registry=self.registry,
+            leases=self.leases,
+            owed=self.owed,
+            steady=self.steady,
             dial=lambda: onlooker.dial(lambda: self._dial(target)),
             deadlines=self.deadlines,
             clock=self.clock,
@@ -388,7 +398,7 @@ class Service:
 
     def _release(self, lease: Lease) -> None:
         try:
-            self.registry.release(lease)
+            self.leases.release(lease)
         except StoreError:
             return  # the lease lapses by itself, and at once when this process ends
 

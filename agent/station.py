@@ -11,11 +11,14 @@ from agent.clock import Clock
 from agent.deadlines import Deadlines
 from agent.evidence import Connected, Evidence, NotSent, Sent
 from agent.journal import Intent
+from agent.leases import Held, Lease, Leases
 from agent.links.link import Link, PortHeld, Unreachable
 from agent.narrate import Bystander
 from agent.operation import Cause
-from agent.registry import Held, Lease, Registry, WrongDevice
+from agent.owed import Owed
+from agent.registry import Registry, WrongDevice
 from agent.secrets import Veil
+from agent.steady_clock import SteadyClock
 from agent.steps import Send, Session, Settle
 from devices.versions import fits
 from logs.text import escape
@@ -55,6 +58,9 @@ class Means:
     """
 
     registry: Registry
+    leases: Leases
+    owed: Owed
+    steady: SteadyClock
     dial: Callable[[], Awaitable[Link]]
     deadlines: Deadlines
     clock: Clock

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from agent.address import parse_url
+from agent.leases import Lease
 from agent.links.link import Link
 from agent.links.tcp import open_tcp
-from agent.registry import Lease
 from agent.station import Expected, Means, Patience, Station
 from devices.profile import Profile
 

@@ -42,7 +42,7 @@ class RoundClock(Clock):
 
 def batches(service: Service, number: int, targets: int, batch: int) -> Iterator[list[Observation]]:
     """What one agent saw in one round."""
-    me, at_s = service.holder, service.registry.steady().timestamp()
+    me, at_s = service.holder, service.steady.now().timestamp()
     rows = [
         Observation(me.agent, me.instance, f"device:pump-{target:04}", number, at_s, True, "", 0.012)
         for target in range(targets)

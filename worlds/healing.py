@@ -9,9 +9,10 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
+from agent.leases import Held
 from agent.links.link import Unreachable
 from agent.operation import Cause, Outcome
-from agent.registry import Held, WrongDevice
+from agent.registry import WrongDevice
 from worlds.doubts import avoidable
 from worlds.jobs import Job
 from worlds.people import check, decide

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 
-from agent.registry import Held
+from agent.leases import Held
 from worlds.process import Process
 from worlds.truth import effects
 from worlds.world import World

@@ -161,8 +161,8 @@ def resolve(
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
     from agent.cli.wording import operation_json
+    from agent.leases import Held
     from agent.operation import Outcome
-    from agent.registry import Held
 
     if applied is not_applied:
         raise UsageProblem("say what you found", "Give either --applied or --not-applied")

@@ -12,6 +12,7 @@ from pathlib import Path
 from agent.cli.health import Finding, State, size_text
 from agent.clock import Clock
 from agent.journal import Journal
+from agent.leases import Leases
 from agent.processes import Holder, this_process
 from agent.registry import Registry
 from agent.store.database import StoreError
@@ -77,9 +78,9 @@ def _looked_into(connection: sqlite3.Connection, path: Path) -> Iterator[Finding
     else:
         yield Finding("journal", State.OK, f"{says}, WAL")
     database = SqliteDatabase(connection, path)
-    registry = Registry(database, this_process(), Clock())
-    yield _leases(database, registry)
-    yield _doubts(Journal(database, registry, Clock()), registry)
+    leases = Leases(database, this_process(), Clock())
+    yield _leases(database, leases, Registry(database, leases))
+    yield _doubts(Journal(database, leases, Clock()), leases)
 
 
 def _in_wal_mode(path: Path) -> bool:
@@ -88,14 +89,14 @@ def _in_wal_mode(path: Path) -> bool:
         return file.read(20)[18:] == b"\x02\x02"
 
 
-def _leases(database: SqliteDatabase, registry: Registry) -> Finding:
+def _leases(database: SqliteDatabase, leases: Leases, registry: Registry) -> Finding:
     """Who holds devices; a holder that is gone died at work."""
     held: list[str] = []
     left: list[str] = []
     for device, text in database.read("SELECT id, holder FROM device WHERE expires_utc IS NOT NULL"):
         address = registry.address_of(device)
         name = address[0] if address is not None else f"device {device}"
-        holder = registry.holder_of(device)
+        holder = leases.holder_of(device)
         (held if holder is not None else left).append(f"{name} by {Holder.from_json(text)}")
     says = "; ".join(
         [
@@ -108,10 +109,10 @@ def _leases(database: SqliteDatabase, registry: Registry) -> Finding:
     return Finding("leases", State.OK, says or "no device is held")
 
 
-def _doubts(journal: Journal, registry: Registry) -> Finding:
+def _doubts(journal: Journal, leases: Leases) -> Finding:
     """What is open or in doubt: the next command settles what it can, the rest is for a person."""
     entries = journal.doubts()
-    under_way = [each for each in entries if each.open and registry.holder_of(each.device) is not None]
+    under_way = [each for each in entries if each.open and leases.holder_of(each.device) is not None]
     cut_off = [each for each in entries if each.open and each not in under_way]
     doubts = len(entries) - len(under_way) - len(cut_off)
     says = f"in doubt: {doubts}, cut off: {len(cut_off)}, under way: {len(under_way)}"

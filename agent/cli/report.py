@@ -125,7 +125,7 @@ def _picture(service: "Service", step: "StepTold") -> "Picture | None":
         return None
     operation = step.entry.operation
     story = rows(operation, service.journal.story(operation.op))
-    end = end_of(step.entry, service.registry.holder_of(step.entry.device))
+    end = end_of(step.entry, service.leases.holder_of(step.entry.device))
     return Picture(step.device, tuple(story), end)
 
 

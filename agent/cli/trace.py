@@ -48,7 +48,7 @@ def trace(
     async def work(service: "Service") -> tuple["Entry", "Picture"]:
         entry = find_operation(service, op)
         o = entry.operation
-        end = end_of(entry, service.registry.holder_of(entry.device))
+        end = end_of(entry, service.leases.holder_of(entry.device))
         return entry, Picture(o.device, tuple(rows(o, service.journal.story(o.op))), end)
 
     entry, picture = run_agent(common, settings_of(common), work)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from agent.evidence import Sent
+from agent.leases import Lease
 from agent.links.link import Unreachable
 from agent.narrate import WORTH_TELLING_S
-from agent.registry import Lease
 from agent.station import Means
 
 WAIT_MAX_S = 600.0
@@ -40,7 +40,9 @@ class Debts:
     """What is owed on one stream; `stream` is its name where opening anew does not cut it, else None."""
 
     def __init__(self, means: Means, stream: str | None, late_s: float) -> None:
-        self._registry = means.registry
+        self._owed = means.owed
+        self._steady = means.steady
+        self._leases = means.leases
         self._clock = means.clock
         self._told = means.told
         self._stopping = means.stopping
@@ -63,7 +65,7 @@ class Debts:
         before, late_s = self.now, max(late_s, self.late_s)
         self.now = Debt(self._clock.now_s() + late_s, copy or before.copy)
         if self.stream is not None:
-            self._registry.owe(self.stream, late_s)
+            self._owed.owe(self.stream, late_s)
         return before
 
     def pay(self, before: Debt) -> None:
@@ -73,9 +75,9 @@ class Debts:
             return
         left_s = before.until_s - self._clock.now_s()
         if left_s > 0:
-            self._registry.owe(self.stream, left_s)
+            self._owed.owe(self.stream, left_s)
         else:
-            self._registry.paid(self.stream)
+            self._owed.paid(self.stream)
 
     def cut(self) -> None:
         """A new connection was opened on a quiet stream, or cut it: nothing is owed on it."""
@@ -91,9 +93,9 @@ class Debts:
 
         Raises Unreachable where a person interrupts, StoreError.
         """
-        owed_s = self._registry.owed_s(self.stream, self.late_s) if self.stream is not None else 0.0
+        owed_s = self._owed.owed_s(self.stream, self.late_s) if self.stream is not None else 0.0
         quiet = lease.quiet_from if lease is not None else None
-        under_way_s = (quiet - self._registry.steady()).total_seconds() if quiet is not None else 0.0
+        under_way_s = (quiet - self._steady.now()).total_seconds() if quiet is not None else 0.0
         wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))
         if wait_s >= WORTH_TELLING_S:
             what = "request may still be answered" if owed_s >= wait_s else "copy may still arrive"
@@ -109,14 +111,14 @@ class Debts:
     def copy_leaves(self, lease: Lease, sent: Sent, late_s: float) -> Loose:
         """A copy is about to leave, and may be under way until `late_s` from now. Raises StoreError."""
         loose = Loose(self.owe(sent, late_s), lease.quiet_from)
-        lease.quiet_from = self._registry.steady() + timedelta(seconds=late_s)
+        lease.quiet_from = self._steady.now() + timedelta(seconds=late_s)
         return loose
 
     def date_anew(self, lease: Lease, late_s: float) -> None:
         """The copy that was about to leave leaves only now. Raises LeaseLost, StoreError."""
         self.owe(self.now.copy, late_s)
-        lease.quiet_from = self._registry.steady() + timedelta(seconds=late_s)
-        self._registry.keep(lease)
+        lease.quiet_from = self._steady.now() + timedelta(seconds=late_s)
+        self._leases.keep(lease)
 
     def copy_answered(self, lease: Lease, loose: Loose) -> None:
         """Nothing of that copy is under way, and nothing will come back. Raises StoreError."""

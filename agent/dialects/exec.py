@@ -19,8 +19,8 @@ from typing import IO
 from agent.dialects.unnumbered import UnnumberedStation
 from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown, Unsent
 from agent.journal import Intent
+from agent.leases import Lease
 from agent.links.link import Unreachable
-from agent.registry import Lease
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
 from agent.steps import Session
 from devices.profile import Profile

@@ -8,7 +8,7 @@ from functools import partial
 from agent.dialects.stream import Said, StreamStation
 from agent.evidence import Booted
 from agent.exchange import Answer, Codec, Held
-from agent.registry import Lease
+from agent.leases import Lease
 from agent.station import Expected, Means, Patience
 from devices.profile import Profile
 from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineRequester, Notice, Started, Waiting

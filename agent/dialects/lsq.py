@@ -20,9 +20,9 @@ from agent.dialects.lsq_facts import (
 from agent.evidence import Connected, Deferred, Evidence, NotSent, Sent, Unanswered, Unknown, Unsent
 from agent.exchange import READ_ONLY, Answer, Durable, Exchange, Held, Lost, Outcome, ReadOnly, Silence
 from agent.journal import Intent
+from agent.leases import Lease, LeaseLost, Session
 from agent.links.link import Unreachable
 from agent.operation import Cause
-from agent.registry import Lease, LeaseLost, Session
 from agent.retry import again_after
 from agent.secrets import Veil
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, check_identity, not_sent
@@ -65,6 +65,7 @@ class LsqStation:
         self.hello: HelloReply | None = None
         self._means = means
         self._registry = means.registry
+        self._leases = means.leases
         self._expected = expected
         self._patience = patience
         self._requester = Requester(expected.unit)
@@ -106,7 +107,7 @@ class LsqStation:
             return not_sent(problem)
         if wanted is Wanted.NONE:
             return connected(conn, hello, None, record_of(hello.record))
-        drawn = self._registry.counter(self.lease)
+        drawn = self._leases.counter(self.lease)
         if hello.epoch > drawn:
             self.close()
             return NotSent(Cause.FOREIGN, foreign(hello.epoch, drawn))
@@ -224,7 +225,7 @@ class LsqStation:
             if kept.last_seq >= SEQ_MAX:
                 return None
             kept.last_seq += 1
-            await self._registry.spend(self.lease)
+            await self._leases.spend(self.lease)
             reply = await self._nop(kept.session, kept.last_seq, f"number {kept.last_seq}")
             if reply is None:
                 self.close()
@@ -244,8 +245,8 @@ class LsqStation:
                 self.close()
                 return NotSent(Cause.INTERRUPTED, "interrupted before the device opened a session")
             tries += 1
-            epoch = await self._registry.draw_epoch(self.lease, above)
-            request = self._requester.open(self._registry.agent_id, epoch, secrets.randbits(64))
+            epoch = await self._leases.draw_epoch(self.lease, above)
+            request = self._requester.open(self._leases.agent_id, epoch, secrets.randbits(64))
             outcome = await self._ask(request, Durable(f"epoch {epoch}"))
             if isinstance(outcome, Held):
                 busy_s, tries = busy_s + outcome.waited_s, 0
@@ -338,7 +339,7 @@ class LsqStation:
         if sent.attempt == 1:
             self.put_back(sent)
             with suppress(LeaseLost, StoreError):
-                self._means.registry.keep(self.lease)
+                self._leases.keep(self.lease)
         return Unsent(why)
 
     async def settle(self, step: Settle) -> Evidence:

@@ -13,7 +13,7 @@ from agent.evidence import (
     Spent,
 )
 from agent.exchange import Answer, Held
-from agent.registry import Session
+from agent.leases import Session
 from protocol.native.codes import REFUSALS, Status
 from protocol.native.messages import CommandReply, HelloReply, NopReply
 from protocol.native.messages import Record as WireRecord

@@ -16,7 +16,7 @@ from typing import Literal
 
 from agent.dialects.stream import HUSH_S, Said, StreamStation
 from agent.exchange import POLL_S, Answer, Codec, Held
-from agent.registry import Lease
+from agent.leases import Lease
 from agent.station import Expected, Identity, Means, Patience, ReadAnswer
 from devices.profile import Profile
 from protocol.modbus.requester import UNECHOED_ENOUGH, Event, ModbusRequester, Replied, Stray

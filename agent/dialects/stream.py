@@ -34,8 +34,9 @@ from agent.evidence import (
 from agent.exchange import POLL_S, READ_ONLY, Answer, Codec, Exchange, Held, Lost, Warrant
 from agent.exchange import Outcome as Heard
 from agent.journal import Intent
+from agent.leases import Lease
 from agent.links.link import PortHeld, Unreachable
-from agent.registry import Lease, WrongDevice
+from agent.registry import WrongDevice
 from agent.retry import again_after
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
 from agent.steps import Session

@@ -9,8 +9,9 @@ from typing import NoReturn
 from agent.dialects.debts import Debts, Loose
 from agent.evidence import NotSent, Sent
 from agent.exchange import Lost
+from agent.leases import Lease, LeaseLost
 from agent.operation import Cause
-from agent.registry import Lease, LeaseLost, WrongDevice
+from agent.registry import WrongDevice
 from agent.secrets import Veil
 from agent.station import Expected, Identity, Means, Patience, Station, check_identity
 from agent.steps import Send, Settle
@@ -113,7 +114,7 @@ class UnnumberedStation:
 
         Where it may, but leaves later than it was drawn, all that waits for it counts from now. Raises StoreError.
         """
-        if not self._means.registry.is_fresh(self.lease):
+        if not self._means.leases.is_fresh(self.lease):
             why = "this process stood still for longer than its lease, so another one may have the device"
             return Lost(why, left=False)
         if self._means.clock.since_start_s() - self._drawn_s > DATED_S:

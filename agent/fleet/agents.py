@@ -8,7 +8,7 @@ An agent is a running `serve` under a name. Its row is what it says of itself: w
 * The state only goes on: starting, up (after its own check), draining, down.
 * A mass lapse removes nobody: where many fall silent together, the store or a network is more likely at fault than all
   of them. Their routes stay until they are back or stopped.
-* Leases of devices are not touched here: a lapsed agent's lease runs out by itself (`agent/registry.py`).
+* Leases of devices are not touched here: a lapsed agent's lease runs out by itself (`agent/leases.py`).
 
 Rows need no flush: after a power cut every process that they speak of is gone.
 """

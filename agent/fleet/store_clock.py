@@ -1,6 +1,6 @@
 """Which moment is it for all agents of a store, and which of their rows are of before the machine's restart?
 
-Rows of the fleet carry seconds of the store's clock (`Registry.steady`): nobody sets it while the machine runs, and all
+Rows of the fleet carry seconds of the store's clock (`SteadyClock`): nobody sets it while the machine runs, and all
 processes of the machine share it. Over a restart it may jump either way, with the wall clock that the machine started
 with. So rows of before mean nothing: the first process after a restart removes them, and every agent of before is down.
 """
@@ -16,7 +16,7 @@ class StoreClock:
 
     def __init__(self, service: Service) -> None:
         self._db = service.database
-        self._registry = service.registry
+        self._steady = service.steady
         self._me = service.holder
         self._begun = False
 
@@ -25,7 +25,7 @@ class StoreClock:
         if not self._begun:
             self._begin()
             self._begun = True
-        return self._registry.steady().timestamp()
+        return self._steady.now().timestamp()
 
     def _begin(self) -> None:
         """See to it that no row of before this start of the machine is left."""

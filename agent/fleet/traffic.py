@@ -14,7 +14,8 @@ class Traffic:
 
     def __init__(self, service: Service) -> None:
         self._db = service.database
-        self._registry = service.registry
+        self._leases = service.leases
+        self._owed = service.owed
         self._clock = service.clock
         self._used: frozenset[str] = frozenset()
         self._looked_s: float | None = None
@@ -28,7 +29,7 @@ class Traffic:
             )
             # The lease of a process that is gone still stands in the store, and holds nobody up.
             self._used = frozenset(
-                stream_of(url) for url, device in held if self._registry.holder_of(device) is not None
+                stream_of(url) for url, device in held if self._leases.holder_of(device) is not None
             )
             self._looked_s = now_s
         return self._used
@@ -42,4 +43,4 @@ class Traffic:
             return 0.0
         late_s = max(target.profile.timing.late_s, target.timeout_s)
         # Where answers name their unit, each unit owes its own.
-        return max(self._registry.owed_s(each, late_s) for each in (stream, f"{stream} unit {target.unit}"))
+        return max(self._owed.owed_s(each, late_s) for each in (stream, f"{stream} unit {target.unit}"))

@@ -92,6 +92,7 @@ class Runs:
         self._db = service.database
         self._journal = service.journal
         self._registry = service.registry
+        self._leases = service.leases
         self._clock = service.clock
         self._me = service.holder
         self._unended: dict[str, tuple[RunRow, Sequence[StepReport]]] = {}
@@ -277,7 +278,7 @@ class Runs:
         if holder.host == self._me.host:
             return holder == self._me or not is_gone(holder, self._me)
         held = self._db.read("SELECT id FROM device WHERE holder = ?", (holder.to_json(),))
-        return any(self._registry.holder_of(device) == holder for (device,) in held)
+        return any(self._leases.holder_of(device) == holder for (device,) in held)
 
     @contextmanager
     def _making_sense_of(self, run: str) -> Iterator[None]:

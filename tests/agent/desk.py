@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from agent.clock import Clock
 from agent.evidence import Sent
 from agent.journal import Case, Intent
+from agent.leases import Lease
 from agent.links.link import Link, LinkLost, Receiver, Unreachable
 from agent.operation import Operation
 from agent.processes import Holder
-from agent.registry import Lease
 from agent.service import Report, Service
 from agent.settings import Settings
 from agent.stations import Target

@@ -1,4 +1,4 @@
-"""What does a process of the agent have open, for tests: one store, its registry and journal, under virtual time.
+"""What does a process of the agent have open, for tests: one store and what stands on it, under virtual time.
 
 `WALL` is the moment at which the virtual clock starts; every desk of one test shares the clock, whatever its store.
 """
@@ -12,9 +12,12 @@ from typing import Any
 
 from agent.clock import Clock
 from agent.journal import Case, Journal
+from agent.leases import Lease, Leases, Session
 from agent.operation import Numbering, Operation, Terms
+from agent.owed import Owed
 from agent.processes import Holder, this_process
-from agent.registry import Lease, Registry, Session
+from agent.registry import Registry
+from agent.steady_clock import SteadyClock
 from agent.store.database import Cursor
 from agent.store.sqlite import SqliteDatabase, open_database
 from devices.kinds import Policy
@@ -44,6 +47,9 @@ class StoreDesk:
     holder: Holder
     database: SqliteDatabase
     registry: Registry
+    leases: Leases
+    owed: Owed
+    steady: SteadyClock
     journal: Journal
 
     def claim(self, url: str = URL, serial: str | None = None) -> Lease:
@@ -66,8 +72,10 @@ def desk(home: Path, holder: Holder | None = None) -> StoreDesk:
     holder = holder or this_process("laptop")
     database = open_database(home)
     clock = Clock(wall, since_start_s)
-    registry = Registry(database, holder, clock)
-    return StoreDesk(holder, database, registry, Journal(database, registry, clock))
+    leases, steady = Leases(database, holder, clock), SteadyClock(database, holder, clock)
+    registry, owed = Registry(database, leases), Owed(database, steady, clock)
+    journal = Journal(database, leases, clock)
+    return StoreDesk(holder, database, registry, leases, owed, steady, journal)
 
 
 def virtual(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:

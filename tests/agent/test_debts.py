@@ -12,9 +12,11 @@ import pytest
 
 from agent.clock import Clock
 from agent.evidence import Sent
+from agent.leases import LEASE_S
 from agent.operation import Outcome
-from agent.registry import LEASE_S, Registry
+from agent.owed import Owed
 from agent.stations import stream_of
+from agent.steady_clock import SteadyClock
 from agent.steps import Send, Session
 from agent.store.database import StoreError
 from agent.store.schema import MIGRATIONS
@@ -23,7 +25,7 @@ from simulator.loop import VirtualLoop
 from tests.agent.desk import START, before_the_write
 from tests.agent.line_desk import CARRIERS, Bench, at_a_bench
 from tests.agent.line_profiles import nameless
-from tests.agent.store_desk import case, desk, since_start_s, virtual, wall
+from tests.agent.store_desk import StoreDesk, case, desk, since_start_s, virtual, wall
 
 STREAM = "serial:/dev/ttyUSB0"
 
@@ -33,12 +35,12 @@ def test_what_is_owed_is_known_to_every_process_at_once(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         one, other = desk(tmp_path), desk(tmp_path)
-        one.registry.owe(STREAM, 3.0)
-        assert other.registry.owed_s(STREAM) == pytest.approx(3.0)
+        one.owed.owe(STREAM, 3.0)
+        assert other.owed.owed_s(STREAM) == pytest.approx(3.0)
         await asyncio.sleep(2.0)
-        assert other.registry.owed_s(STREAM) == pytest.approx(1.0)
+        assert other.owed.owed_s(STREAM) == pytest.approx(1.0)
         await asyncio.sleep(2.0)
-        assert other.registry.owed_s(STREAM) == 0.0
+        assert other.owed.owed_s(STREAM) == 0.0
 
     virtual(scenario)
 
@@ -48,11 +50,11 @@ def test_an_answer_pays(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         one = desk(tmp_path)
-        one.registry.owe(STREAM, 3.0)
-        one.registry.owe("rfc2217://10.0.0.1:4001", 5.0)
-        one.registry.paid(STREAM)
-        assert one.registry.owed_s(STREAM) == 0.0
-        assert one.registry.owed_s("rfc2217://10.0.0.1:4001") == pytest.approx(5.0)
+        one.owed.owe(STREAM, 3.0)
+        one.owed.owe("rfc2217://10.0.0.1:4001", 5.0)
+        one.owed.paid(STREAM)
+        assert one.owed.owed_s(STREAM) == 0.0
+        assert one.owed.owed_s("rfc2217://10.0.0.1:4001") == pytest.approx(5.0)
 
     virtual(scenario)
 
@@ -63,12 +65,19 @@ def test_a_clock_that_is_set_changes_nothing(tmp_path: Path, by: timedelta) -> N
 
     async def scenario() -> None:
         one = desk(tmp_path)
-        one.registry.owe(STREAM, 3.0)
-        other = Registry(one.database, one.holder, Clock(lambda: wall() + by, since_start_s))
-        assert other.owed_s(STREAM) == pytest.approx(3.0)
-        assert one.registry.steady() == other.steady()
+        one.owed.owe(STREAM, 3.0)
+        clock = Clock(lambda: wall() + by, since_start_s)
+        steady = SteadyClock(one.database, one.holder, clock)
+        assert Owed(one.database, steady, clock).owed_s(STREAM) == pytest.approx(3.0)
+        assert one.steady.now() == steady.now()
 
     virtual(scenario)
+
+
+def _after_a_start(before: StoreDesk, clock: Clock) -> Owed:
+    """What a process of the machine's next start finds."""
+    me = replace(before.holder, boot="next")
+    return Owed(before.database, SteadyClock(before.database, me, clock), clock)
 
 
 def test_a_machine_that_starts_with_an_earlier_time(tmp_path: Path) -> None:
@@ -76,9 +85,9 @@ def test_a_machine_that_starts_with_an_earlier_time(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         one = desk(tmp_path)
-        one.registry.owe(STREAM, 3.0)
+        one.owed.owe(STREAM, 3.0)
         started = Clock(lambda: wall() - timedelta(days=1), lambda: 0.0)
-        early = Registry(one.database, replace(one.holder, boot="next"), started)
+        early = _after_a_start(one, started)
         assert early.owed_s(STREAM) == pytest.approx(3.0)
         assert len(one.database.read("SELECT 1 FROM meta WHERE name LIKE 'start %'")) == 1
 
@@ -91,7 +100,7 @@ def test_what_was_asked_before_a_power_cut(tmp_path: Path) -> None:
     async def scenario() -> None:
         one = desk(tmp_path)
         started = Clock(wall, lambda: 1.0 + asyncio.get_running_loop().time())
-        early = Registry(one.database, replace(one.holder, boot="next"), started)
+        early = _after_a_start(one, started)
         assert early.owed_s(STREAM, 3.0) == pytest.approx(2.0)
         await asyncio.sleep(2.0)
         assert early.owed_s(STREAM, 3.0) == 0.0
@@ -105,8 +114,8 @@ def test_a_read_costs_no_flush(tmp_path: Path) -> None:
     async def scenario() -> None:
         one = desk(tmp_path)
         before = one.database.flushes
-        one.registry.owe(STREAM, 3.0)
-        one.registry.paid(STREAM)
+        one.owed.owe(STREAM, 3.0)
+        one.owed.paid(STREAM)
         assert one.database.flushes == before
         assert one.database.read("PRAGMA synchronous") == [(2,)], "FULL"
 
@@ -127,11 +136,13 @@ def test_a_kill_leaves_the_debt(tmp_path: Path) -> None:
         "import os, signal, sys\n"
         "from pathlib import Path\n"
         "from agent.clock import Clock\n"
+        "from agent.owed import Owed\n"
         "from agent.processes import this_process\n"
-        "from agent.registry import Registry\n"
+        "from agent.steady_clock import SteadyClock\n"
         "from agent.store.sqlite import open_database\n"
         "database = open_database(Path(sys.argv[1]))\n"
-        "Registry(database, this_process('x'), Clock()).owe(sys.argv[2], 600.0)\n"
+        "steady = SteadyClock(database, this_process('x'), Clock())\n"
+        "Owed(database, steady, Clock()).owe(sys.argv[2], 600.0)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     ended = subprocess.run([sys.executable, "-c", program, str(tmp_path), STREAM])
@@ -164,11 +175,11 @@ def test_giving_the_device_back_tells_what_may_still_arrive(tmp_path: Path) -> N
         one = desk(tmp_path)
         lease = one.claim()
         lease.quiet_from = until = wall() + timedelta(seconds=4)
-        one.registry.release(lease)
+        one.leases.release(lease)
         again = one.claim()
         assert again.quiet_from == until
         again.quiet_from = None
-        one.registry.release(again)
+        one.leases.release(again)
         assert one.claim().quiet_from is None
 
     virtual(scenario)
@@ -182,7 +193,7 @@ def test_two_addresses_of_one_device_share_what_may_still_arrive(tmp_path: Path)
         lease = one.claim()
         one.registry.meet(lease, "tcp://10.3.0.31:7000", 1, "acme", "SN-1", named=False)
         lease.quiet_from = until = wall() + timedelta(seconds=4)
-        one.registry.release(lease)
+        one.leases.release(lease)
         elsewhere = one.claim("tcp://10.3.0.99:7000")
         assert elsewhere.quiet_from is None
         one.registry.meet(elsewhere, "tcp://10.3.0.99:7000", 1, "acme", "SN-1", named=False)
@@ -205,7 +216,7 @@ def test_a_store_of_the_first_version_is_migrated(tmp_path: Path, monkeypatch: p
             old.close()
         now = desk(tmp_path)
         assert now.claim(serial="1").quiet_from is None
-        assert now.registry.owed_s(STREAM) == 0.0
+        assert now.owed.owed_s(STREAM) == 0.0
 
     virtual(scenario)
 
@@ -279,7 +290,7 @@ def test_a_question_that_leaves_later_than_it_was_begun(tmp_path: Path) -> None:
         assert answer.value is None
         waited_s = service.clock.now_s() - left_s
         assert waited_s < nameless().timing.late_s / 2
-        assert service.registry.owed_s(stream_of(bench.desk.target().url)) == pytest.approx(
+        assert service.owed.owed_s(stream_of(bench.desk.target().url)) == pytest.approx(
             nameless().timing.late_s - waited_s, abs=0.1
         )
         station.close()

@@ -282,7 +282,7 @@ def test_cancelling_abandons_the_request() -> None:
 
 @pytest.mark.parametrize("warrant", [None, True, "journaled"])
 def test_nothing_is_written_without_a_warrant(warrant: Any) -> None:
-    """A request needs the journal's intent, the registry's number, or the mark that it only reads."""
+    """A request needs the journal's intent, the lease's number, or the mark that it only reads."""
 
     async def scenario() -> None:
         line = Line()

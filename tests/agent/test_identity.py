@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.registry import Held, WrongDevice
+from agent.leases import Held
+from agent.registry import WrongDevice
 from tests.agent.store_desk import OTHER_URL, URL, case, desk, other_process, rows, session, virtual
 
 
@@ -46,8 +47,8 @@ def test_a_named_replacement_is_a_device_of_its_own(tmp_path: Path) -> None:
         assert one.registry.lookup(URL, 1, "SN-1") == old
         assert [entry.device for entry in one.journal.unsettled(old)] == [old]
         assert one.journal.unsettled(lease.device) == []
-        assert one.registry.holder_of(old) is None
-        await one.registry.spend(lease)
+        assert one.leases.holder_of(old) is None
+        await one.leases.spend(lease)
 
     virtual(scenario)
 
@@ -60,8 +61,8 @@ def test_a_second_address_leads_to_the_known_device(tmp_path: Path) -> None:
         first = one.claim()
         one.registry.meet(first, URL, 1, "C1", "SN-1", named=False)
         first.session, first.number = session(last_seq=8), 3
-        await one.registry.spend(first)
-        one.registry.release(first)
+        await one.leases.spend(first)
+        one.leases.release(first)
         lease = one.claim(OTHER_URL)
         provisional = lease.device
         await one.journal.keep(case(), lease)
@@ -73,7 +74,7 @@ def test_a_second_address_leads_to_the_known_device(tmp_path: Path) -> None:
         assert [entry.operation.op for entry in one.journal.unsettled(first.device)] == ["01JOP1"]
         assert one.database.read("SELECT id FROM device") == [(first.device,)]
         assert one.registry.address_of(first.device) == (URL, 1)
-        await one.registry.spend(lease)
+        await one.leases.spend(lease)
 
     virtual(scenario)
 
@@ -90,7 +91,7 @@ def test_a_device_held_under_another_address_is_held(tmp_path: Path) -> None:
         with pytest.raises(Held):
             two.registry.meet(lease, OTHER_URL, 1, "C1", "SN-1", named=False)
         assert lease.device == device == two.registry.lookup(OTHER_URL, 1, None)
-        await two.registry.renew(lease)
+        await two.leases.renew(lease)
 
     virtual(scenario)
 
@@ -102,7 +103,7 @@ def test_a_device_that_moved_is_found_by_its_serial(tmp_path: Path) -> None:
         one = desk(tmp_path)
         first = one.claim()
         one.registry.meet(first, URL, 1, "C1", "SN-1", named=False)
-        one.registry.release(first)
+        one.leases.release(first)
         lease = one.claim(OTHER_URL, serial="SN-1")
         assert lease.device == first.device
         assert one.registry.lookup(OTHER_URL, 1, None) is None

@@ -25,8 +25,8 @@ from agent.evidence import (
     fields_of,
 )
 from agent.journal import Case
+from agent.leases import Lease, LeaseLost
 from agent.operation import AbsoluteForm, Cause, Numbering, Outcome, Proof, Readback, Result, Terms
-from agent.registry import Lease, LeaseLost
 from agent.steps import Connect, Finish, Read, Send, Session, Settle, Wait, step_text
 from agent.store.database import Cursor, StoreError
 from devices.kinds import Policy
@@ -87,7 +87,7 @@ def test_an_intent_that_is_not_durable_is_no_fact(tmp_path: Path) -> None:
         hand = case()
         hand.note(None, CONNECTED, "2026-11-29T22:48:00.000Z")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(one.registry, "store_session", full)
+            patch.setattr(one.leases, "store_session", full)
             with pytest.raises(StoreError, match="is full"):
                 await one.journal.intend(hand, lease, STEP, SENT)
         assert hand.facts == [CONNECTED]
@@ -219,12 +219,12 @@ def test_a_person_decides(tmp_path: Path) -> None:
         word = Result(Outcome.APPLIED, Proof.PERSON, "ana decided: seen on the panel")
         loaded = one.journal.load(hand.operation)
         lease.session = session()
-        await one.registry.spend(lease)
+        await one.leases.spend(lease)
         one.journal.decide(loaded, lease, person, word)
         [entry] = one.journal.find("01JOP1")
         assert entry.result == word
         assert one.journal.load(hand.operation).facts == [SENT, person]
-        one.registry.release(lease)
+        one.leases.release(lease)
         with pytest.raises(LeaseLost):
             one.journal.decide(one.journal.load(hand.operation), lease, person, word)
         assert one.claim().session is None

@@ -11,9 +11,9 @@ import pytest
 
 from agent.inventory import Device, load
 from agent.journal import Case
+from agent.leases import Lease
 from agent.operation import Cause, Outcome, Result
 from agent.orders import order_for
-from agent.registry import Lease
 from agent.service import KeyClash
 from agent.settings import Settings
 from agent.stations import Target, obstacle

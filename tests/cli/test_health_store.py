@@ -82,7 +82,7 @@ def test_open_operations(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         State.WARN,
         "in doubt: 0, cut off: 1, under way: 0",
     )
-    monkeypatch.setattr("agent.registry.Registry.holder_of", lambda *_: this_process())
+    monkeypatch.setattr("agent.leases.Leases.holder_of", lambda *_: this_process())
     under_way = _store(bench.project.home)["doubts"]
     assert (under_way.state, under_way.says) == (State.OK, "in doubt: 0, cut off: 0, under way: 1")
 

@@ -118,7 +118,7 @@ def test_an_operation_under_way_names_its_process(
 ) -> None:
     """While another process works on it, the picture says who."""
     _forget_the_word(bench, retried["op"])
-    monkeypatch.setattr("agent.registry.Registry.holder_of", lambda *_: "agent b, process 7 on there")
+    monkeypatch.setattr("agent.leases.Leases.holder_of", lambda *_: "agent b, process 7 on there")
     assert (
         "open: under way, agent b, process 7 on there has the device"
         in bench.type("trace", retried["op"]).lines

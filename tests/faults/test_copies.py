@@ -129,7 +129,7 @@ def test_two_runs_never_work_from_one_reading(
 ) -> None:
     """Of two runs that would read, add and write at the same time, one is told that the device is held (B04, B71)."""
     monkeypatch.setattr(
-        "agent.registry.is_gone", lambda *_: False
+        "agent.leases.is_gone", lambda *_: False
     )  # the processes of a desk pass for dead ones
 
     async def play(bench: Bench) -> None:

@@ -134,7 +134,7 @@ def seen(
     service: Service, number: int, *, ok: bool = True, target: str = "device:pump", ago_s: float = 0.0
 ) -> Observation:
     """What an agent saw in a round, now or some time ago."""
-    at_s = service.registry.steady().timestamp() - ago_s
+    at_s = service.steady.now().timestamp() - ago_s
     return Observation(
         service.holder.agent, service.holder.instance, target, number, at_s, ok, "" if ok else "no_reply"
     )
@@ -142,7 +142,7 @@ def seen(
 
 def report(service: Service, *, ok: bool = True, **metrics: str) -> SelfReport:
     """What an agent says of itself now."""
-    at_s = service.registry.steady().timestamp()
+    at_s = service.steady.now().timestamp()
     return SelfReport(
         service.holder.agent, service.holder.instance, at_s, ok, "" if ok else "no port", metrics
     )

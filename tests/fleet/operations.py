@@ -30,7 +30,7 @@ def ended(service: Service, operation: Operation, result: Result, *facts: Eviden
         for fact in facts:
             case.note(None, fact, service.clock.stamp())
         await service.journal.close(case, lease, result)
-        service.registry.release(lease)
+        service.leases.release(lease)
 
     asyncio.run(write())
 

@@ -11,8 +11,8 @@ import pytest
 
 from agent.fleet.agents import Agent, Agents, Lapses, NameTaken, Route, lapses
 from agent.fleet.facts import AgentState
+from agent.leases import LEASE_S
 from agent.processes import Holder, this_process
-from agent.registry import LEASE_S
 from agent.service import Service
 from agent.store import sqlite
 from agent.store.database import StoreError
@@ -282,7 +282,7 @@ def test_a_mass_lapse_in_the_store(quick_home: Path) -> None:
         assert agents_of(mine) == ["gw0", "gw1", "gw2", "mine"]
         assert mine.database.read("SELECT * FROM device") == row
         them.clock.pass_s(LEASE_S)
-        assert mine.registry.claim_known(lease.device).token > lease.token
+        assert mine.leases.claim(lease.device).token > lease.token
         for each in services:
             assert Agents(each).heartbeat()
         Agents(mine).heartbeat()

@@ -46,7 +46,7 @@ def fleet(**verdicts: Verdict | Status) -> Fleet:
 
 def note(service: Service, of: Fleet, ago_s: float = 0.0) -> list[tuple[str, Status]]:
     """Note verdicts that were computed so long ago."""
-    at_s = service.registry.steady().timestamp() - ago_s
+    at_s = service.steady.now().timestamp() - ago_s
     return [(each.target, each.status) for each in Changes(service).note(of, at_s)]
 
 
@@ -145,7 +145,7 @@ def two(them: Crew) -> tuple[Service, Service, Meanwhile]:
     """Two processes, and the connection of the second one."""
     first, slow = one_later(them), Meanwhile(open_database(them.home))
     second = them.with_database(slow, this_process("gw2"))
-    second.registry.steady()
+    second.steady.now()
     return first, second, slow
 
 

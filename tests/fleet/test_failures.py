@@ -24,11 +24,11 @@ from agent.fleet.failures import (
     failure_of_turn,
 )
 from agent.fleet.notices import BY_TURN as NOTICE_BY_TURN
+from agent.leases import LeaseLost
 from agent.links.link import LinkLost, PortHeld
 from agent.operation import Cause, Numbering, Operation, Outcome, Proof, Result, Terms
 from agent.plans.turns import State
 from agent.processes import Holder
-from agent.registry import LeaseLost
 from agent.service import KeyClash
 from agent.store.database import StoreError
 from devices.kinds import Policy

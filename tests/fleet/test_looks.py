@@ -214,7 +214,7 @@ def test_a_look_gives_way_at_once(quick_home: Path, asked: bool) -> None:
         )  # a command tries the port again after 0.1 and 0.3 s
         assert w.ports[target.url].link is None
         assert device.counts["read"] == asked
-        desk.registry.release(lease)
+        desk.leases.release(lease)
 
     watch(quick_home, play)
 
@@ -253,7 +253,7 @@ def test_a_silent_device_holds_its_line_for_one_silence(quick_home: Path) -> Non
         assert (seen.reason, device.counts["read"]) == ("no_reply", 1)
         assert asyncio.get_running_loop().time() - began_s <= SILENCE_S + 0.2
         assert w.ports[target.url].link is None
-        assert service.registry.owed_s(target.url) > 1.0
+        assert service.owed.owed_s(target.url) > 1.0
         assert await look(w, target).take() is None
 
     watch(quick_home, play)
@@ -268,12 +268,12 @@ def test_what_is_owed_is_waited_for(quick_home: Path, unit: str) -> None:
         service = w.agent("gw1")
         target = at(w.targets[0], "serial:/dev/ttyS9")
         w.ports[target.url] = Port(device)
-        service.registry.owe(target.url + unit, 3.0)
+        service.owed.owe(target.url + unit, 3.0)
         assert await look(w, target).take() is None
         assert w.dialled == []
         await asyncio.sleep(3.01)
         assert (await look(w, target).take()) is not None
-        assert service.registry.owed_s(target.url + unit) == 0.0
+        assert service.owed.owed_s(target.url + unit) == 0.0
 
     watch(quick_home, play)
 

@@ -59,7 +59,7 @@ def marked(misses: int, observer: str = "gw1", target: str = "pump") -> Verdict:
 
 def look(service: Service, of: Fleet, ago_s: float = 0.0) -> list[str]:
     """A look of an agent at verdicts that were computed so long ago."""
-    return Notices(service).look(of, service.registry.steady().timestamp() - ago_s)
+    return Notices(service).look(of, service.steady.now().timestamp() - ago_s)
 
 
 def kinds(service: Service) -> list[Kind]:
@@ -125,7 +125,7 @@ def test_a_race_of_writers(quick_home: Path) -> None:
             return commit(write)
 
         second.database.commit_now = later  # type: ignore[method-assign]
-        assert notices.look(fleet(pump=BLOCKED), second.registry.steady().timestamp()) == []
+        assert notices.look(fleet(pump=BLOCKED), second.steady.now().timestamp()) == []
         assert kinds(first) == [Kind.UNREACHABLE]
 
 
@@ -240,7 +240,7 @@ def test_an_alarm_with_other_figures_is_the_same(quick_home: Path) -> None:
             ],
         ):
             them.clock.pass_s(5)
-            at_s = service.registry.steady().timestamp()
+            at_s = service.steady.now().timestamp()
             counts.append(len(Notices(service).look(fleet(), at_s, alarms)))
         assert counts == [1, 0, 1]
 
@@ -277,7 +277,7 @@ def test_a_turn_while_the_store_fails(quick_home: Path) -> None:
             for number in range(9):  # no free page takes them all
                 notices.turn("night", f"23:0{number}", "unfinished", "x" * 900)
         assert len(notices.kept(100)) < 10
-        notices.look(fleet(), service.registry.steady().timestamp())
+        notices.look(fleet(), service.steady.now().timestamp())
         assert len(notices.kept(100)) == 10
 
 

@@ -310,7 +310,7 @@ def test_two_processes_begin_together_after_a_restart(quick_home: Path) -> None:
         them.restart_machine(START)
         first, slow = them.agent("gw1"), Meanwhile(open_database(quick_home))
         second = them.with_database(slow, this_process("gw2"))
-        second.registry.steady()
+        second.steady.now()
         row = seen(first, 2)
         slow.happens = lambda: Observations(first).write([row])
         assert Observations(second).fresh() == (row,)

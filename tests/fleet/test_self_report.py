@@ -36,7 +36,7 @@ def test_a_well_agent(quick_home: Path) -> None:
         service = w.agent("gw1")
         found = await report(w, service)
         assert (found.agent, found.boot, found.ok, found.reason) == ("gw1", service.holder.instance, True, "")
-        assert found.at_s == service.registry.steady().timestamp()
+        assert found.at_s == service.steady.now().timestamp()
         assert found.metrics == {
             "control": "fails", "clock_skew_s": "0.0", "queue": "0", "rows_written": "0", "rows_lost": "0",
             "ports": "0",
@@ -139,9 +139,9 @@ def test_what_it_has_in_hand(quick_home: Path) -> None:
 
     async def play(w: Watch) -> None:
         service = w.agent("gw1")
-        service.registry.steady()
+        service.steady.now()
         service.in_hand["OP1"] = None  # type: ignore[assignment]
-        service.clock._utc = lambda: service.registry.steady().replace(year=2027)
+        service.clock._utc = lambda: service.steady.now().replace(year=2027)
         found = await report(w, service)
         assert (found.metrics["queue"], float(found.metrics["clock_skew_s"])) == ("1", 365 * 86_400.0)
         assert found.ok  # records carry it; nothing on this machine goes by it

@@ -1,17 +1,17 @@
-"""Deliberate faults in what the agent keeps, waits for and takes up again: executor, journal, registry, service."""
+"""Deliberate faults in what the agent keeps, waits for and takes up again: executor, journal, leases, service."""
 
 from tests.mutants.mutant import Mutant
 from tests.mutants.setups import RESEND, SERIAL_ROTATE, SERIAL_SET, SET, STAYS, TCP_SET
 
 DEBTS, LSQ = "agent.dialects.debts", "agent.dialects.lsq"
 EXECUTOR, SERVICE = "agent.executor", "agent.service"
-REGISTRY, JOURNAL = "agent.registry", "agent.journal"
+LEASES, JOURNAL = "agent.leases", "agent.journal"
 
 KEEPING_RULES = [
     Mutant("quiet: the next command does not wait for copies under way", DEBTS,
            "        wait_s = max(owed_s, min(under_way_s, max(self.late_s, WAIT_MAX_S)))\n",
            "        wait_s = owed_s\n", TCP_SET),
-    Mutant("quiet: what is under way is forgotten when a device is given back", REGISTRY,
+    Mutant("quiet: what is under way is forgotten when a device is given back", LEASES,
            "    return stamp(lease.quiet_from) if lease.quiet_from is not None else None\n", "    return None\n",
            TCP_SET),
     Mutant("quiet: a way is called quiet without waiting", EXECUTOR,
@@ -30,7 +30,7 @@ KEEPING_RULES = [
            "        if not lease.settled:\n", "        if lease.number > 99:\n", RESEND),
     Mutant("the key of a command is forgotten", SERVICE,
            "        if operation.key is None:\n", "        if operation.op:\n", RESEND),
-    Mutant("who takes a session up again counts from its first number", REGISTRY,
+    Mutant("who takes a session up again counts from its first number", LEASES,
            "kept = Session(session, boot, last_seq, _record(opening), opened_by == self._me.instance)",
            "kept = Session(session, boot, 0, _record(opening), True)", RESEND),
     Mutant("the evidence of a dead process is not read", JOURNAL,

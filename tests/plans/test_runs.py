@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from agent.leases import LEASE_S, SKEW_S
 from agent.operation import Cause, Outcome
 from agent.plans.course import Missed, Note
 from agent.plans.run_steps import NAMED_MAX
 from agent.plans.runs import FOUND_MAX, RunHeld, Runs, RunState
-from agent.registry import LEASE_S, SKEW_S
 from agent.store.database import StoreError
 from devices.problems import FileProblems
 from tests.agent.desk import Desk

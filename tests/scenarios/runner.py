@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 from unittest.mock import patch
 
-from agent import registry
+from agent import leases
 from simulator.loop import run
 from tests.agent.replay import assert_replays
 from tests.scenarios.deeds import do
@@ -28,7 +28,7 @@ def played(path: Path) -> str:
 async def _play(story: Story, folder: Path) -> str:
     stage = Stage(setup_of(story, folder), folder)
     told: list[list[str]] = []
-    with patch.object(registry, "is_gone", stage.is_gone):
+    with patch.object(leases, "is_gone", stage.is_gone):
         try:
             for step in story.steps:
                 await do(stage, step)

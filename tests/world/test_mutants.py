@@ -11,8 +11,9 @@ from agent.dialects.debts import Debts
 from agent.dialects.line import LineStation
 from agent.dialects.lsq import LsqStation
 from agent.dialects.stream import StreamStation
+from agent.leases import Leases
 from agent.operation import Outcome
-from agent.registry import Registry
+from agent.owed import Owed
 from agent.service import Service
 from agent.steps import Finish
 from protocol.modbus import requester as modbus
@@ -57,13 +58,13 @@ def _doubt_does_not_block(patch: Patch) -> None:
 
 
 def _numbers_are_used_again(patch: Patch) -> None:
-    store = Registry.store_session
+    store = Leases.store_session
 
-    def one_less(self: Registry, cursor: Any, lease: Any) -> None:
+    def one_less(self: Leases, cursor: Any, lease: Any) -> None:
         store(self, cursor, lease)
         cursor.execute("UPDATE device SET last_seq = max(0, last_seq - 1) WHERE id = ?", (lease.device,))
 
-    patch.setattr(Registry, "store_session", one_less)
+    patch.setattr(Leases, "store_session", one_less)
 
 
 def _intent_not_flushed(patch: Patch) -> None:
@@ -79,7 +80,7 @@ def _key_is_not_asked(patch: Patch) -> None:
 
 
 def _quiet_time_forgotten(patch: Patch) -> None:
-    patch.setattr("agent.registry._quiet", lambda _: None)
+    patch.setattr("agent.leases._quiet", lambda _: None)
 
 
 def _repeat_refused_is_refused(patch: Patch) -> None:
@@ -94,7 +95,7 @@ def _repeat_refused_is_refused(patch: Patch) -> None:
 
 
 def _lease_not_shown(patch: Patch) -> None:
-    patch.setattr(Registry, "hold", lambda *_: None)
+    patch.setattr(Leases, "hold", lambda *_: None)
 
 
 def _late_ack_of_another_command(patch: Patch) -> None:
@@ -122,7 +123,7 @@ def _copies_under_way_forgotten(patch: Patch) -> None:
 
 
 def _owed_answers_of_others_forgotten(patch: Patch) -> None:
-    patch.setattr(Registry, "owed_s", lambda *_: 0.0)
+    patch.setattr(Owed, "owed_s", lambda *_: 0.0)
 
 
 def _owed_answers_on_the_open_stream_forgotten(patch: Patch) -> None:
@@ -158,7 +159,7 @@ def _void_reading_counts(patch: Patch) -> None:
 
 
 def _held_device_is_taken(patch: Patch) -> None:
-    patch.setattr(Registry, "_has_lapsed", lambda *_: True)
+    patch.setattr(Leases, "_has_lapsed", lambda *_: True)
 
 
 def _the_echo_of_a_write_is_its_ack(patch: Patch) -> None:

@@ -1,4 +1,4 @@
-"""Who may write to a device? Leases, the one counter, and who a device turns out to be."""
+"""Who may write to a device? Leases, and the one counter."""
 
 import asyncio
 import os
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from agent import registry as rules
+from agent import leases as rules
 from agent.evidence import Record, Sent
+from agent.leases import LEASE_S, RENEW_S, SKEW_S, Held, Lease, LeaseLost, Session
 from agent.operation import Outcome, Result
 from agent.processes import Holder, is_gone, this_process
-from agent.registry import LEASE_S, RENEW_S, SKEW_S, Held, Lease, LeaseLost, Session
 from agent.steps import Send
 from agent.store.database import Refused
 from tests.agent.store_desk import ADJUST, StoreDesk, case, desk, other_process, rows, session, virtual
@@ -35,9 +35,9 @@ def test_a_device_has_one_holder_at_a_time(tmp_path: Path) -> None:
         lease = one.claim()
         with pytest.raises(Held, match=f"agent laptop, process {os.getpid()} on .* since 2026-11-29") as held:
             two.claim()
-        assert held.value.holder == one.holder == two.registry.holder_of(lease.device)
-        one.registry.release(lease)
-        assert two.registry.holder_of(lease.device) is None
+        assert held.value.holder == one.holder == two.leases.holder_of(lease.device)
+        one.leases.release(lease)
+        assert two.leases.holder_of(lease.device) is None
         assert two.claim().device == lease.device
 
     virtual(scenario)
@@ -48,7 +48,7 @@ def test_two_tasks_of_one_process_exclude_each_other(tmp_path: Path) -> None:
 
     async def scenario() -> None:
         one = desk(tmp_path)
-        one.registry.release(one.claim())
+        one.leases.release(one.claim())
         one.claim()
         with pytest.raises(Held):
             one.claim()
@@ -63,12 +63,12 @@ def test_a_lease_lapses_when_it_is_not_renewed(tmp_path: Path) -> None:
         one, two = desk(tmp_path), desk(tmp_path, other_process())
         lease = one.claim()
         lease.session = session()
-        await one.registry.spend(lease)
+        await one.leases.spend(lease)
         await asyncio.sleep(LEASE_S - 0.1)
         with pytest.raises(Held):
             two.claim()
         await asyncio.sleep(0.1)
-        assert two.registry.holder_of(lease.device) is None
+        assert two.leases.holder_of(lease.device) is None
         taken = two.claim()
         assert (taken.token, taken.session) == (lease.token + 1, None)
         assert two.device(taken)["session"] is None
@@ -82,11 +82,11 @@ def test_renewing_keeps_a_lease(tmp_path: Path) -> None:
     async def scenario() -> None:
         one, two = desk(tmp_path), desk(tmp_path, other_process())
         lease = one.claim()
-        await one.registry.renew(lease)
+        await one.leases.renew(lease)
         assert one.database.flushes == 1
         for _ in range(6):
             await asyncio.sleep(RENEW_S)
-            await one.registry.renew(lease)
+            await one.leases.renew(lease)
             with pytest.raises(Held):
                 two.claim()
         assert one.database.flushes == 7
@@ -132,11 +132,11 @@ def test_the_next_process_goes_on_with_the_session(tmp_path: Path) -> None:
         lease = one.claim()
         record = Record(1, 2, 3, 0)
         lease.session, lease.number = Session(0x20001, 7, 4, record, ours=True), 9
-        await one.registry.spend(lease)
-        one.registry.release(lease)
+        await one.leases.spend(lease)
+        one.leases.release(lease)
         again = one.claim()
         assert again.session == Session(0x20001, 7, 4, record, ours=True)
-        one.registry.release(again)
+        one.leases.release(again)
         next_process = desk(tmp_path, other_process())
         kept = next_process.claim()
         assert kept.session == Session(0x20001, 7, 4, record, ours=False)
@@ -152,8 +152,8 @@ def test_another_agent_opens_anew(tmp_path: Path) -> None:
         one, two = desk(tmp_path), desk(tmp_path, other_process("gateway"))
         lease = one.claim()
         lease.session = session()
-        await one.registry.spend(lease)
-        one.registry.release(lease)
+        await one.leases.spend(lease)
+        one.leases.release(lease)
         taken = two.claim()
         assert (taken.token, taken.session) == (lease.token + 1, None)
 
@@ -165,9 +165,9 @@ WRITES: dict[str, Write] = {
     "intend": lambda one, lease: one.journal.intend(case(), lease, Send(ADJUST, 1), Sent(1, 1, ADJUST, 1)),
     "keep": lambda one, lease: one.journal.keep(case(), lease),
     "close": lambda one, lease: one.journal.close(case(), lease, Result(Outcome.APPLIED, None, "")),
-    "draw_epoch": lambda one, lease: one.registry.draw_epoch(lease),
-    "spend": lambda one, lease: one.registry.spend(lease),
-    "renew": lambda one, lease: one.registry.renew(lease),
+    "draw_epoch": lambda one, lease: one.leases.draw_epoch(lease),
+    "spend": lambda one, lease: one.leases.spend(lease),
+    "renew": lambda one, lease: one.leases.renew(lease),
 }
 
 
@@ -180,9 +180,9 @@ def test_a_former_holder_writes_nothing(write: Write, how: str, tmp_path: Path) 
         one, two = desk(tmp_path), desk(tmp_path, other_process())
         lease = one.claim()
         lease.session = session(last_seq=3)
-        await one.registry.spend(lease)
+        await one.leases.spend(lease)
         if how == "released":
-            one.registry.release(lease)
+            one.leases.release(lease)
         elif how == "merged":
             lease = replace(lease, device=lease.device + 1)
         await asyncio.sleep(LEASE_S)
@@ -205,7 +205,7 @@ def test_releasing_a_lost_lease_is_harmless(tmp_path: Path) -> None:
         lease = one.claim()
         await asyncio.sleep(LEASE_S)
         two.claim()
-        one.registry.release(lease)
+        one.leases.release(lease)
         with pytest.raises(Held):
             one.claim()
 
@@ -218,13 +218,15 @@ HOLD = """
 import asyncio, sys
 from pathlib import Path
 from agent.clock import Clock
+from agent.leases import Leases
 from agent.processes import this_process
 from agent.registry import Registry
 from agent.store.sqlite import open_database
 
 async def hold():
-    registry = Registry(open_database(Path(sys.argv[1])), this_process("laptop"), Clock())
-    registry.claim("tcp://10.3.0.31:7000", 1, None)
+    database = open_database(Path(sys.argv[1]))
+    leases = Leases(database, this_process("laptop"), Clock())
+    Registry(database, leases).claim("tcp://10.3.0.31:7000", 1, None)
     print("holding", flush=True)
     sys.stdin.readline()
 
@@ -278,15 +280,15 @@ def test_epochs_only_grow_and_are_durable_when_drawn(tmp_path: Path) -> None:
         one, other = desk(tmp_path), desk(tmp_path, other_process())
         lease = one.claim()
         lease.session = session()
-        await one.registry.spend(lease)
-        drawn = [await one.registry.draw_epoch(lease) for _ in range(3)]
-        drawn.append(await one.registry.draw_epoch(lease, above=1000))
-        drawn.append(await one.registry.draw_epoch(lease, above=5))
+        await one.leases.spend(lease)
+        drawn = [await one.leases.draw_epoch(lease) for _ in range(3)]
+        drawn.append(await one.leases.draw_epoch(lease, above=1000))
+        drawn.append(await one.leases.draw_epoch(lease, above=5))
         assert drawn == [1, 2, 3, 1001, 1002]
-        assert lease.token == other.registry.counter(lease) == 1002
+        assert lease.token == other.leases.counter(lease) == 1002
         assert lease == replace(lease, session=None)
         assert other.device(lease)["session"] is None
-        await one.registry.spend(lease)
+        await one.leases.spend(lease)
 
     virtual(scenario)
 
@@ -298,10 +300,10 @@ def test_epochs_run_out_loudly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     async def scenario() -> None:
         one = desk(tmp_path)
         lease = one.claim()
-        assert await one.registry.draw_epoch(lease) == 1
+        assert await one.leases.draw_epoch(lease) == 1
         with pytest.raises(Refused, match="used up"):
-            await one.registry.draw_epoch(lease)
-        assert one.registry.counter(lease) == lease.token == 1
+            await one.leases.draw_epoch(lease)
+        assert one.leases.counter(lease) == lease.token == 1
 
     virtual(scenario)
 
@@ -312,15 +314,15 @@ def test_a_restored_store_draws_no_higher_epoch_than_the_device_has(tmp_path: Pa
     async def scenario() -> None:
         one = desk(tmp_path / "store")
         lease = one.claim()
-        await one.registry.draw_epoch(lease)
-        one.registry.release(lease)
+        await one.leases.draw_epoch(lease)
+        one.leases.release(lease)
         shutil.copytree(tmp_path / "store", tmp_path / "copy")
         lease = one.claim()
-        device_has = [await one.registry.draw_epoch(lease) for _ in range(3)][-1]
+        device_has = [await one.leases.draw_epoch(lease) for _ in range(3)][-1]
         copy = desk(tmp_path / "copy", other_process())
         copied = copy.claim()
-        assert copy.registry.counter(copied) < device_has
-        assert await copy.registry.draw_epoch(copied) <= device_has
-        assert copy.registry.agent_id == one.registry.agent_id
+        assert copy.leases.counter(copied) < device_has
+        assert await copy.leases.draw_epoch(copied) <= device_has
+        assert copy.leases.agent_id == one.leases.agent_id
 
     virtual(scenario)
