@@ -1,11 +1,13 @@
 """Which link does a URL name?
 
-`tcp://HOST:PORT`, `serial:PATH[?baud=9600&parity=E&stop=1]`, `rfc2217://HOST:PORT` (CLI.md, section 1).
+`tcp://HOST:PORT`, `serial:PATH[?baud=9600&parity=E&stop=1]`, `rfc2217://HOST:PORT` (CLI.md, section 1), and
+`exec:NAME` where a program leads to the device and no link of ours: NAME is what the program calls it.
 Rules: one link has one normalised text, since device keys are made of it; an error says what to type instead.
 No name is looked up.
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -14,7 +16,8 @@ PORT_MAX = 65_535
 HOST_LENGTH_MAX = 253
 
 _HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
-_FORMS = "tcp://HOST:PORT, serial:PATH or rfc2217://HOST:PORT"
+_FORMS = "tcp://HOST:PORT, serial:PATH, rfc2217://HOST:PORT or exec:NAME"
+_PROGRAMS_NAME = re.compile(r"(?![-@/])[^*?\[\]:,=]{1,200}")
 _SERIAL_OPTIONS: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
     {
         "baud": ("a whole number such as 9600", re.compile(r"[1-9][0-9]{0,7}")),
@@ -25,14 +28,23 @@ _SERIAL_OPTIONS: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
 )
 
 
+def typed(device: str, profile: str) -> str:
+    """Return how a person names a device in a command: as it is called here, and with a URL its profile too.
+
+    A name of the inventory has no colon, so what has one is a URL.
+    """
+    name = shlex.quote(device)
+    return f"{name} --profile {shlex.quote(profile)}" if ":" in device else name
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """A parsed URL.
 
     Attributes:
-        scheme: tcp, serial or rfc2217.
-        host: lower case, IPv6 without brackets; empty for serial.
-        port: 1 to 65535; 0 for serial.
+        scheme: tcp, serial, rfc2217 or exec.
+        host: lower case, IPv6 without brackets; of exec the NAME as it is written; empty for serial.
+        port: 1 to 65535; 0 for serial and exec.
         path: of the serial port; empty for the others.
         options: of the serial port, sorted by name.
         url: the normalised text.
@@ -58,6 +70,8 @@ def parse_url(text: str) -> Address:
         raise ValueError(f"blanks or control characters in '{text}'")
     if scheme == "serial" and colon:
         return _serial(text, rest)
+    if scheme == "exec" and colon:
+        return _behind_a_program(text, rest)
     if scheme in ("tcp", "rfc2217") and rest.startswith("//"):
         return _socket(scheme, text, rest.removeprefix("//"))
     if re.fullmatch(r"[^/:]+:[0-9]+", text.strip()):
@@ -70,7 +84,8 @@ def parse_url(text: str) -> Address:
 def _socket(scheme: str, text: str, rest: str) -> Address:
     location = rest.removesuffix("/")
     if any(char in location for char in "/?#@"):
-        raise ValueError(f"'{text}' must be {scheme}://HOST:PORT and nothing more")
+        served = "; speed and parity are set at the server of the port" if "?" in location else ""
+        raise ValueError(f"'{text}' must be {scheme}://HOST:PORT and nothing more{served}")
     host, colon, port_text = location.rpartition(":")
     if not colon or location.endswith("]"):
         raise ValueError(f"'{text}' names no port: {scheme}://HOST:PORT")
@@ -105,6 +120,16 @@ def _ipv6(host: str) -> str:
         return f"{ipaddress.IPv6Address(address)}{percent}{zone}"
     except ValueError:
         raise ValueError(f"'{host}' is not an IPv6 address") from None
+
+
+def _behind_a_program(text: str, name: str) -> Address:
+    """NAME is written as a device's name in the inventory is, so that no program takes it for an option."""
+    if not _PROGRAMS_NAME.fullmatch(name):
+        raise ValueError(
+            f"'{text}' must be exec:NAME, such as exec:pump-7: what the program calls the device, with none of "
+            "*?[]:,= in it, and no @, / or - in front"
+        )
+    return Address("exec", name, 0, "", (), f"exec:{name}")
 
 
 def _serial(text: str, rest: str) -> Address:

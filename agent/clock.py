@@ -10,6 +10,9 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+SLICE_S = 0.25
+"""Long waits are cut into such pieces, so that Ctrl-C is heard."""
+
 
 def _since_start_s() -> float:
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
@@ -45,6 +48,15 @@ class Clock:
     async def sleep(self, seconds: float) -> None:
         """Wait on the event loop's clock."""
         await asyncio.sleep(seconds)
+
+    async def wait(self, seconds: float, stopped: Callable[[], bool]) -> bool:
+        """Wait, in pieces after each of which `stopped` is asked; False where it ended the wait."""
+        until_s = self.now_s() + seconds
+        while (left_s := until_s - self.now_s()) > 0:
+            if stopped():
+                return False
+            await self.sleep(min(left_s, SLICE_S))
+        return True
 
 
 def stamp(moment: datetime) -> str:

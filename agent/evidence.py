@@ -124,10 +124,12 @@ class Nakked:
 class Unknown:
     """The copy ended without a word: `silence`, `lost` (reset, cut, partial write).
 
-    `indeterminate`: it was answered, and the answer says neither that it was executed nor that it was not.
+    `indeterminate`: it was answered, and the answer says neither that it was executed nor that it was not. `why`: what
+    is known beside that, such as how a program failed; empty where nothing is.
     """
 
     how: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +286,7 @@ _DEVICE_TEXTS: dict[type[Any], str] = {
     NotSent: "why",
     Reading: "problem",
     Spent: "text",
+    Unknown: "why",
     Unsent: "why",
 }
 """Where a fact repeats what the device said, and nothing is decided by it."""

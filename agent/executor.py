@@ -98,9 +98,9 @@ class Executor:
             settled = next(iter(self.journal.find(case.operation.op)), None)
             if settled is not None and settled.result is not None:
                 return settled.result  # whoever took the device over has settled it
-            result = walk.cut_off(f"{lost}; that process settles what was left open", Cause.HELD)
+            result = walk.cut_off(str(lost), "That process settles what was left open", Cause.HELD)
         except StoreError as problem:
-            result = walk.cut_off(str(problem), Cause.STORE)
+            result = walk.cut_off(str(problem), "The next command settles what was left open", Cause.STORE)
         walk.tell_end(result)
         return result
 
@@ -142,12 +142,16 @@ class _Walk:
     def _note_the_end_of_patience(self) -> None:
         if self._gave_up:
             return
-        why = self._x.stop or self.stop
+        why = self._interrupted()
         limit_s = deadline_s(self._terms)
         if why is not None:
             self._send_no_more(why, Cause.INTERRUPTED)
         elif self._clock.now_s() - self._started_s > limit_s:
             self._send_no_more(f"not done within the deadline of {limit_s:g} s", Cause.UNREACHABLE)
+
+    def _interrupted(self) -> str | None:
+        """Why nobody wants further copies, where a person has said so."""
+        return self._x.stop or self.stop
 
     def _send_no_more(self, why: str, cause: Cause) -> None:
         self._gave_up = True
@@ -178,7 +182,8 @@ class _Walk:
     async def _connect(self, step: Connect) -> None:
         if step.quiesce_s > 0:
             self._station.close()
-            await self._keep_quiet(step.quiesce_s)
+            if not await self._keep_quiet(step.quiesce_s):
+                return
             self.keep(step, Waited(step.quiesce_s))
         conn = 1 + max((fact.conn for fact in self._case.facts if isinstance(fact, Connected)), default=0)
         fact = await self._station.connect(step.session, conn)
@@ -189,15 +194,19 @@ class _Walk:
         self.keep(step if step.quiesce_s <= 0 else None, fact)
 
     async def _drain(self, step: Drain) -> None:
-        await self._keep_quiet(step.quiet_s)
+        if not await self._keep_quiet(step.quiet_s):
+            return
         conn = reckon(self._case.facts).conn or 0
         self.keep(step, Drained(conn, step.quiet_s, self._station.alive()))
 
-    async def _keep_quiet(self, quiet_s: float) -> None:
+    async def _keep_quiet(self, quiet_s: float) -> bool:
+        """Wait until the path is quiet. False where a person interrupts it before any copy has left."""
         wait_s = self._still_to_wait(quiet_s)
         if wait_s >= WORTH_TELLING_S:
             self._x.tell(self._narrator.waiting(wait_s, self._clock.stamp()))
-        await self._clock.sleep(wait_s)
+        return await self._clock.wait(
+            wait_s, lambda: self._interrupted() is not None and not self._case.copies()
+        )
 
     def _still_to_wait(self, quiet_s: float) -> float:
         """The rest of the quiet time since the last request; all of it where this process has sent no copy."""
@@ -308,6 +317,7 @@ class _Walk:
             proof=finish.proof,
             message=finish.why,
             cause=finish.cause,
+            unread=finish.unread,
             seq=copies[-1].seq if copies else None,
             attempts=len(copies),
             before=before,
@@ -316,16 +326,19 @@ class _Walk:
             elapsed_s=round(self._clock.now_s() - self._started_s, 3),
         )
 
-    def cut_off(self, why: str, cause: Cause) -> Result:
-        """The journal cannot be written in our name any more, so nothing further may be sent."""
+    def cut_off(self, why: str, then: str, cause: Cause) -> Result:
+        """The journal cannot be written in our name any more, so nothing further may be sent.
+
+        `then`: who settles what stays open in it, which is whatever has copies.
+        """
+        copies = self._case.copies()
         if self._word is not None:
-            note = f"{self._word.message}; but {why}. The journal shows it open: the next command settles it again"
-            return replace(self._word, message=note, cause=cause)
-        if not reckon(self._case.facts).copies:
+            end = f"{why}. The journal shows it open. {then}" if copies else why
+            return replace(self._word, message=f"{self._word.message}; but {end}", cause=cause)
+        if not copies:
             return self._result(Finish(Outcome.NOT_SENT, None, why, cause))
-        return self._result(
-            Finish(Outcome.IN_DOUBT, None, f"a copy had left when this happened: {why}", cause)
-        )
+        end = f"a copy had left when this happened: {why}. {then}"
+        return self._result(Finish(Outcome.IN_DOUBT, None, end, cause))
 
 
 def _value(facts: list[Evidence], outcome: Outcome, setting: str | None) -> str | None:

@@ -165,9 +165,13 @@ def load(path: Path) -> Inventory:
     Raises:
         FileProblems: unreadable, malformed, or naming what is not there.
     """
-    document = read_csv(path) if path.suffix.lower() == ".csv" else read(path)
-    file = validate(document, _InventoryFile)
-    problems = list(_misfits(file, document))
+    document = document_of(path)
+    unknown = list(_unknown_names(document))
+    try:
+        file = validate(document, _InventoryFile)
+    except FileProblems as wrong:
+        raise FileProblems([*wrong.problems, *unknown]) from None
+    problems = [*unknown, *_misfits(file, document)]
     if problems:
         raise FileProblems(problems)
     lines = {
@@ -191,19 +195,35 @@ def load(path: Path) -> Inventory:
     )
 
 
+def document_of(path: Path) -> Document:
+    """An inventory as plain data that remembers where it stood. Raises FileProblems."""
+    return read_csv(path) if path.suffix.lower() == ".csv" else read(path)
+
+
+def _unknown_names(document: Document) -> Iterator[FileProblem]:
+    """Names of groups and lines that are not there, told from the bare data and so with whatever else is wrong."""
+    for section, what in (("groups", "line"), ("devices", "group"), ("devices", "line")):
+        known = _table(document.data, f"{what}s")
+        if known is None:
+            continue  # not even a table, which is told by itself
+        for name, entry in (_table(document.data, section) or {}).items():
+            word = entry.get(what) if isinstance(entry, dict) else None
+            if isinstance(word, str) and word and word not in known:
+                yield _unknown(document, (section, name, what), what, word, known)
+
+
+def _table(data: object, key: str) -> dict[str, object] | None:
+    """The table below a key of the file, empty where the key is not there; None: something else stands there."""
+    table = data.get(key, {}) if isinstance(data, dict) else None
+    return table if isinstance(table, dict) else None
+
+
 def _misfits(file: _InventoryFile, document: Document) -> Iterator[FileProblem]:
-    for name, group in file.groups.items():
-        if group is not None and group.line is not None and group.line not in file.lines:
-            yield _unknown(document, ("groups", name, "line"), "line", group.line, file.lines)
     for name, device in file.devices.items():
         here = ("devices", name)
         if not _is_name(name):
             hint = "A name has no blanks, none of *?[]:,= and does not begin with @ or -"
             yield document.problem(here, f"'{name}' cannot be a device's name", hint, key=True)
-        if device.group is not None and device.group not in file.groups:
-            yield _unknown(document, (*here, "group"), "group", device.group, file.groups)
-        if device.line is not None and device.line not in file.lines:
-            yield _unknown(document, (*here, "line"), "line", device.line, file.lines)
         if device.url is not None and device.line is not None:
             yield document.problem((*here, "url"), f"'{name}' has 'url' and 'line': give one", key=True)
         group = file.groups.get(device.group or "")

@@ -105,22 +105,17 @@ class _Table:
         self.places["devices", name] = (number, column)
         for key, (_, start) in filled.items():
             self.places["devices", name, key] = (number, start)
-        self.devices[name] = {
-            key: self.value(key, cell, (number, start)) for key, (cell, start) in filled.items()
-        }
+        self.devices[name] = {key: self.value(key, cell) for key, (cell, _) in filled.items()}
         if "group" in filled:
             self.groups[filled["group"][0]] = None
         if "line" in filled and "url" in filled:
             self.line(filled["line"][0], filled["url"], number)
 
-    def value(self, key: str, cell: str, place: Place) -> object:
+    def value(self, key: str, cell: str) -> object:
+        """What a cell means; one that cannot be stays as it is, and is told with all other values."""
         if key == "tags":
             return [tag for tag in _TAG_SEPARATORS.split(cell) if tag]
-        if key == "unit":
-            if re.fullmatch(r"[0-9]{1,6}", cell):
-                return int(cell)
-            self.problem(place, f"'unit' must be a whole number, not '{cell}'")
-        return cell
+        return int(cell) if key == "unit" and re.fullmatch(r"[0-9]{1,6}", cell) else cell
 
     def line(self, name: str, url: tuple[str, int], number: int) -> None:
         known = self.lines.setdefault(name, {"url": url[0]})

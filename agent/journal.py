@@ -18,6 +18,9 @@ from agent.operation import Cause, Operation, Outcome, Proof, Result, Terms
 from agent.steps import Step, step_text
 from agent.store.database import Cursor, Database, Refused, Row, StoreError
 
+FOUND_MAX = 10
+"""Operations that begin alike: so many are told."""
+
 _COLUMNS = (
     "op, device, name, command, kind, class, policy, terms, profile, profile_digest, route, engine, key, run, step, "
     "reason, submitted_by, token, created_utc, closed_utc, outcome, proof, cause, message, seq, attempts, before, "
@@ -198,9 +201,15 @@ class Journal:
         return self._entries("run = ? ORDER BY rowid", (run,))
 
     def find(self, op: str) -> list[Entry]:
-        """Operations whose id is, or begins with, `op`. Raises StoreError."""
+        """Operations whose id is, or begins with, `op`: the newest first, `FOUND_MAX` at most. Raises StoreError."""
         exact = self._entries("op = ?", (op,))
-        return exact or self._entries("substr(op, 1, ?) = ? ORDER BY op LIMIT 5", (len(op), op.upper()))
+        return exact or self._entries(
+            "substr(op, 1, ?) = ? ORDER BY rowid DESC LIMIT ?", (len(op), op.upper(), FOUND_MAX)
+        )
+
+    def newest(self) -> Entry | None:
+        """The operation that was entered last; None where there is none. Raises StoreError."""
+        return next(iter(self._entries("TRUE ORDER BY rowid DESC LIMIT 1", ())), None)
 
     @contextmanager
     def _making_sense_of(self, op: str) -> Iterator[None]:

@@ -42,6 +42,8 @@ IGNORED_MAX = 100
 """Frames that answer nothing are logged up to this many each time a device is held: a flood must fill no disk."""
 WORTH_TELLING_S = 0.1
 """A shorter wait is not told: nobody notices it."""
+LONG_S = 1.0
+"""A wait of this length looks like a program that hangs, so everybody is told of it."""
 
 _STATUS_WORDS = {0: "applied", 1: "refused", 2: "refused", 3: "refused", 4: "the device itself does not know"}
 
@@ -104,10 +106,8 @@ class Narrator:
                 return "WARN", "refused", answered, text
             case Unsent(why=why):
                 return "WARN", "unsent", attempt, why
-            case Unknown(how="lost"):
-                return "WARN", "lost", attempt, None
-            case Unknown():
-                return "WARN", "timeout", attempt, None
+            case Unknown(how=how, why=why):
+                return "WARN", "lost" if how == "lost" else "timeout", attempt, why or None
             case Deferred():
                 return "INFO", "busy", attempt, None
             case Declined(attempt=answered, text=text):
@@ -152,8 +152,9 @@ class Narrator:
 
     def waiting(self, seconds: float, ts: str) -> Event:
         """The event of a wait until the path is quiet."""
+        what = "request may still be answered" if self._last is None else "copy may still arrive"
         return self._event(
-            ts, "INFO", "waiting", text=f"{seconds:.1f} s: an earlier copy may still arrive until then"
+            ts, _urgency(seconds), "waiting", text=f"{seconds:.1f} s: an earlier {what} until then"
         )
 
     def _event(
@@ -196,6 +197,10 @@ def _spent_words(fact: Spent) -> str:
     return _STATUS_WORDS.get(fact.status if fact.status is not None else -1, "unknown")
 
 
+def _urgency(wait_s: float) -> Level:
+    return "WARN" if wait_s >= LONG_S else "INFO"
+
+
 class Bystander:
     """Tells what passes on a device's line and belongs to no fact of an operation, but for what the veil hides."""
 
@@ -226,7 +231,9 @@ class Bystander:
             )  # fmt: skip
             self._tell(late)
         else:
-            self._debug("ignored", f"{event.why}: {event.text}", bytes_text(event.data))
+            self._debug(
+                "ignored", f"{event.why}: {event.text}", bytes_text(self._veil.mask_bytes(event.data))
+            )
 
     def heard_or_written(self, way: str, data: bytes) -> None:
         """All bytes, with `>` for written and `<` for heard."""
@@ -248,7 +255,7 @@ class Bystander:
 
     def waiting(self, seconds: float, why: str) -> None:
         """Nothing is sent for a while."""
-        self._tell_as("WARN", "waiting", text=f"{seconds:.1f} s: {why}")
+        self._tell_as(_urgency(seconds), "waiting", text=f"{seconds:.1f} s: {why}")
 
     def warn(self, text: str) -> None:
         """Something about the line that a person should mend."""

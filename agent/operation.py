@@ -207,7 +207,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How an operation ended, with the figures of the JSON contract (CLI.md 2). `attempts` counts copies written."""
+    """How an operation ended, with the figures of the JSON contract (CLI.md 2). `attempts` counts copies written.
+
+    `unread`: the setting (or `BOOT`) that could not be read before the first copy, where nothing was sent for that.
+    """
 
     outcome: Outcome
     proof: Proof | None
@@ -219,3 +222,4 @@ class Result:
     expected: str | None = None
     value: str | None = None
     elapsed_s: float | None = None
+    unread: str | None = None

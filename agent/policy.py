@@ -129,8 +129,9 @@ def _baseline(t: Terms, v: View, name: str) -> Step:
     again = v.owes_read and t.numbering is Numbering.NONE and v.failed_reads < t.attempts_max
     if again:
         return Drain(t.late_max_s) if t.survives_reopen else Connect(Session.KEEP)
-    name, why = "the boot count" if name == BOOT else name, v.problem or "it does not answer"
-    return Finish(Outcome.NOT_SENT, None, f"could not read {name} before the command: {why}", Cause.UNFIT)
+    what, why = "the boot count" if name == BOOT else name, v.problem or "it does not answer"
+    said = f"could not read {what} before the command: {why}"
+    return Finish(Outcome.NOT_SENT, None, said, Cause.UNFIT, unread=name)
 
 
 def _absolute_text(t: Terms, v: View) -> str | Finish:
@@ -366,7 +367,8 @@ def _heard(v: View) -> str:
             return "the device has taken the command and does not say when it is done"
         case Nakked(text=text):
             return f"the device answered {text}, which may come after the effect"
-    return "no ack" if len(v.copies) == 1 else "no ack of any copy"
+    heard = "no ack" if len(v.copies) == 1 else "no ack of any copy"
+    return f"{heard} ({v.why_unheard})" if v.why_unheard else heard
 
 
 def _repeat_absolute(t: Terms, v: View) -> Step:
@@ -411,11 +413,7 @@ def _by_read_back(t: Terms, v: View, wanted: bool) -> Step:
         return _doubt(
             "the setting shows neither the old nor the expected value: clamped, or someone else wrote"
         )
-    if v.opening_failed is not None:
-        return _doubt(f"{_heard(v)}, and no way back to the device: {v.opening_failed.why}")
-    if readback.hidden_by_a_boot(t, v):
-        return _doubt(f"{_heard(v)}, and a restart of the device may have put the setting back")
-    return _doubt(f"{_heard(v)}, and the setting could not be read back reliably")
+    return _doubt(f"{_heard(v)}, and {_why_nothing_shows(t, v)}")
 
 
 # --- doubt --------------------------------------------------------------------------------------------------
@@ -440,7 +438,20 @@ def _read_back_or_doubt(t: Terms, v: View, why: str) -> Step:
         return Finish(Outcome.APPLIED, Proof.VERIFIED, f"read back {readback.expected(t, v)} = expected")
     if verdict is readback.Verdict.BASELINE and _baseline_authorises(t, v):
         return Finish(Outcome.NOT_APPLIED, Proof.VERIFIED, _AS_BEFORE)
+    if verdict is readback.Verdict.UNCLEAR:
+        return _doubt(f"{why}, and {_why_nothing_shows(t, v)}")
     return _doubt(f"{why}; the setting does not show the target")
+
+
+def _why_nothing_shows(t: Terms, v: View) -> str:
+    """What keeps the readings from telling anything, in words that end a sentence about a doubt."""
+    if v.opening_failed is not None:
+        return f"no way back to the device: {v.opening_failed.why}"
+    if readback.hidden_by_a_boot(t, v):
+        return "a restart of the device may have put the setting back"
+    if v.readings and v.readings[-1].value is None and v.problem is not None:
+        return f"the setting could not be read back: {v.problem}"
+    return "the setting could not be read back reliably"
 
 
 def _baseline_authorises(t: Terms, v: View) -> bool:

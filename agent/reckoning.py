@@ -73,17 +73,18 @@ class View:
     """The state of knowledge.
 
     `unsent` counts copies that did not leave after all; they are not among the `copies`; `why_unsent` is that of the
-    last. `declined` counts copies that met a busy device which took nothing of them; `taken` are all others, which
-    may have had an effect. `silent` counts copies that ended without a word in this round of effort, `silent_here`
-    those on the open connection. `conn` is the open connection, None when there is none; `owes_copy` and `owes_read`:
-    it still owes the answer to a copy, or to a read. `failed_reads` counts readings before the first copy that got no
-    answer, `problem` is what the device said to the last of them; `baseline_waits` is how many waits the last one had
-    behind it. `readings` are those of the read-back since the last copy; a failed reading of the boot count is among
-    them, because it leaves the look before it unproven. `earlier_open`: a number before the newest may have been
-    executed. `hello_is_news`: something happened since the last HELLO, so that the device's record may say more than
-    it did. `same_session`: a new session turned out to be the old one. `person_questioned`: the device is asked once
-    more after a person's word. `there_before` and `there`: who answered where the command moves the device, before
-    the first copy and after the last one.
+    last. `declined` counts copies that met a busy device which took nothing of them; `taken` are all others, which may
+    have had an effect. `silent` counts copies that ended without a word in this round of effort, `silent_here` those on
+    the open connection; `why_unheard` is what was learnt of why the last one did. `conn` is the open connection, None
+    when there is none; `owes_copy` and `owes_read`: it still owes the answer to a copy, or to a read. `failed_reads`
+    counts readings before the first copy that got no answer; `baseline_waits` is how many waits the last one before it
+    had behind it. `problem`: what the device said to the last reading of all, where it gave no value. `readings` are
+    those of the read-back since the last copy; a failed reading of the boot count is among them, because it leaves the
+    look before it unproven. `earlier_open`: a number before the newest may have been executed. `hello_is_news`:
+    something happened since the last HELLO, so that the device's record may say more than it did. `same_session`: a new
+    session turned out to be the old one. `person_questioned`: the device is asked once more after a person's word.
+    `there_before` and `there`: who answered where the command moves the device, before the first copy and after the
+    last one.
     """
 
     connected: Connected | None = None
@@ -100,6 +101,7 @@ class View:
     last_declined: bool = False
     silent: int = 0
     silent_here: int = 0
+    why_unheard: str = ""
     deferred_s: float = 0.0
     bad_session: BadSession | None = None
     hello_since_bad_session: bool = False
@@ -202,6 +204,7 @@ def _sent(v: View, fact: Sent) -> None:
 def _unheard(v: View, fact: Unknown) -> None:
     v.silent += 1
     v.silent_here += 1
+    v.why_unheard = fact.why
     v.owes_copy = v.owes_copy or fact.how != "indeterminate"
     if fact.how == "lost":
         v.conn = None
@@ -233,8 +236,8 @@ def _reading(v: View, fact: Reading) -> None:
     if fact.value is None and fact.problem is None:
         v.owes_read = True
         v.failed_reads += fact.why is Why.BASELINE
+    v.problem = fact.problem
     if fact.why is Why.BASELINE:
-        v.problem = fact.problem
         v.baselines[fact.setting] = fact.value
         v.baseline_conn = fact.conn
         v.baseline_waits = v.waits

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from agent.address import parse_url
 from agent.leases import Lease
-from agent.links.link import Link
+from agent.links.link import Link, Unreachable
 from agent.links.tcp import open_tcp
 from agent.station import Expected, Means, Patience, Station
 from devices.profile import Profile
@@ -55,11 +55,25 @@ def obstacle(target: Target) -> str | None:
             f"{target.name}: equipment that numbers its lines ('sequence') is not supported by this version"
         )
     talks = profile.modbus.framing if profile.modbus is not None else profile.dialect
+    mismatched = mismatch(target)
+    if mismatched is not None:
+        return f"{target.name}: {mismatched}"
     low, high = UNITS.get(talks, (0, 255))
     if low <= target.unit <= high:
         return None
     why = ": 0 is everybody on the line, and nobody answers" if target.unit == 0 else ""
     return f"{target.name}: its unit must be {low} to {high}, not {target.unit}{why}"
+
+
+def mismatch(target: Target) -> str | None:
+    """Why the address of a target is none for its profile, or None."""
+    profile = target.profile
+    if profile.dialect == "exec" or parse_url(target.url).scheme != "exec":
+        return None
+    return (
+        f"{target.url} is the address of a device behind a program, and its profile {profile.name} is of dialect "
+        f"{profile.dialect}, not exec"
+    )
 
 
 def _lsq(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
@@ -95,7 +109,9 @@ def _rtu_gap_s(target: Target) -> float:
 def _exec(lease: Lease | None, who: Expected, patience: Patience, means: Means, target: Target) -> Station:
     from agent.dialects.exec import ExecStation
 
-    return ExecStation(lease, who, patience, means, target.profile, name=target.name)
+    address = parse_url(target.url)
+    name = address.host if address.scheme == "exec" else target.name
+    return ExecStation(lease, who, patience, means, target.profile, name=name)
 
 
 _STATIONS: Mapping[str, Callable[[Lease | None, Expected, Patience, Means, Target], Station]] = {
@@ -152,6 +168,8 @@ async def open_link(target: Target) -> Link:
             from agent.links.serial_port import open_serial
 
             return await open_serial(address, patience_s)
+        case "exec":
+            raise Unreachable(f"{address.url}: a program leads there, and no link")
     from agent.links.rfc2217 import open_rfc2217
 
     return await open_rfc2217(address.host, address.port, patience_s)

@@ -1,6 +1,6 @@
 """What can the policy ask for? Each kind of step is a class here; the executor performs exactly these."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from agent.evidence import Why
@@ -73,12 +73,13 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The word. `why` is a sentence for people; `cause` only where nothing was sent."""
+    """The word. `why` is a sentence for people; `cause` only where nothing was sent, `unread` as in `Result`."""
 
     outcome: Outcome
     proof: Proof | None
     why: str
     cause: Cause | None = None
+    unread: str | None = field(default=None, repr=False)  # for who tells the end; no part of `step_text`
 
 
 Step = Connect | Drain | Read | Send | Settle | Find | Wait | Finish

@@ -1,15 +1,17 @@
 """Which devices does a person mean, and how patient is this run with each of them?"""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, load
+from agent.inventory import ATTEMPTS_DEFAULT, Defaults, Device, Inventory, document_of, load
 from agent.patience import silence_s
 from agent.profile_folders import load_profile
 from agent.selection import select
 from agent.settings import Settings
-from agent.stations import Target, obstacle
-from devices.problems import UsageProblem
+from agent.stations import Target, mismatch, obstacle
+from devices.problems import FileProblem, FileProblems, UsageProblem
 from devices.profile import Profile
 
 
@@ -40,21 +42,32 @@ def choose_targets(settings: Settings, patterns: Sequence[str], profile: str | N
         FileProblems: inventory or profile.
     """
     devices: list[tuple[Device, Defaults]] = []
-    names = [pattern for pattern in patterns if not is_url(pattern)]
+    addresses = [pattern for pattern in patterns if is_url(pattern) or _is_port(settings, pattern)]
+    names = [pattern for pattern in patterns if pattern not in addresses]
     if names:
         inventory = inventory_of(settings)
         devices += [(device, inventory.defaults) for device in select(inventory, names)]
-    devices += [(_from_url(pattern, profile), Defaults()) for pattern in patterns if is_url(pattern)]
+    devices += [(_from_url(address, profile), Defaults()) for address in addresses]
     return choose_devices(settings, devices, profile)
 
 
 def choose_devices(
     settings: Settings, devices: Sequence[tuple[Device, Defaults]], profile: str | None = None
 ) -> list[Chosen]:
+    """As `with_profiles`, for one order: UsageProblem too where two are one device."""
+    chosen = with_profiles(settings, devices, profile)
+    for first, second, what in named_twice(chosen):
+        raise UsageProblem(f"{first} and {second} are one device ({what})", "Name one of them")
+    return chosen
+
+
+def with_profiles(
+    settings: Settings, devices: Sequence[tuple[Device, Defaults]], profile: str | None = None
+) -> list[Chosen]:
     """Devices that are found already, each with the defaults of its inventory, and now with its profile too.
 
     Raises:
-        UsageProblem: one has no profile, or two are one device.
+        UsageProblem: one has no profile.
         FileProblems: a profile.
     """
     profiles: dict[str, Profile] = {}
@@ -68,12 +81,11 @@ def choose_devices(
         if name not in profiles:
             profiles[name] = load_profile(settings, name)
         chosen.append(_chosen(settings, device, defaults, profiles[name]))
-    _refuse_one_device_twice(chosen)
     return chosen
 
 
-def _refuse_one_device_twice(chosen: Sequence[Chosen]) -> None:
-    """Two names of one device in one order would make a command count twice."""
+def named_twice(chosen: Sequence[Chosen]) -> Iterator[tuple[str, str, str]]:
+    """Devices that have two names here, and would count twice what is sent to both: both names, and what shows it."""
     seen: dict[tuple[object, ...], str] = {}
     for each in chosen:
         target, name = each.target, each.device.name
@@ -83,22 +95,46 @@ def _refuse_one_device_twice(chosen: Sequence[Chosen]) -> None:
         for mark, what in marks:
             first = seen.setdefault(mark, name)
             if first != name:
-                raise UsageProblem(f"{first} and {name} are one device ({what})", "Name one of them")
+                yield first, name, what
+                break
 
 
 def reachable_targets(settings: Settings, patterns: Sequence[str], profile: str | None) -> list[Chosen]:
-    """As `choose_targets`, for work with the devices themselves: UsageProblem too where this version cannot."""
+    """As `choose_targets`, for work with the devices themselves: UsageProblem too where this version cannot.
+
+    FileProblems too where the inventory gives a device an address that is none for its profile.
+    """
     chosen = choose_targets(settings, patterns, profile)
     for each in chosen:
+        wrong = mismatch(each.target)
+        if wrong is not None and profile is None and settings.inventory is not None:
+            raise FileProblems([_at_its_url(settings.inventory, each.device, wrong)])
         missing = obstacle(each.target)
         if missing is not None:
             raise UsageProblem(missing)
     return chosen
 
 
+def _at_its_url(inventory: Path, device: Device, wrong: str) -> FileProblem:
+    where = ("devices", device.name, "url") if device.line is None else ("lines", device.line, "url")
+    return document_of(inventory).problem(where, wrong, "Correct the address, or the profile")
+
+
+_URL = re.compile(
+    r"(?!group:|tag:|@)(?:(?:tcp|serial|rfc2217|exec):.*|.*://.*|[^/]+:[0-9]+)", re.IGNORECASE | re.DOTALL
+)
+
+
 def is_url(pattern: str) -> bool:
-    """Whether a target is an address and no name of the inventory."""
-    return pattern.startswith(("tcp:", "serial:", "rfc2217:"))
+    """Whether a target is an address, whole or not (`parse_url` says what is missing): no device's name has a colon."""
+    return _URL.fullmatch(pattern) is not None
+
+
+def _is_port(settings: Settings, pattern: str) -> bool:
+    """Whether a target is the bare path of a serial port, and no device of the inventory has it for a name."""
+    if not pattern.startswith("/dev/"):
+        return False
+    return settings.inventory is None or pattern not in load(settings.inventory).devices
 
 
 def _from_url(url: str, profile: str | None) -> Device:
@@ -129,7 +165,7 @@ def _chosen(settings: Settings, device: Device, defaults: Defaults, profile: Pro
         survives_reopen=(
             device.survives_reopen
             if device.survives_reopen is not None
-            else not device.url.startswith("tcp:")
+            else not device.url.startswith(("tcp:", "exec:"))
         ),
     )
     return Chosen(device, profile, target)

@@ -21,6 +21,10 @@ from devices.profile import Argument, Command, Profile
 _REFERENCE = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*|file:(?:/|~/).+")
 
 
+FITTING_MAX = 5
+"""Commands that fit what was typed: so many are named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """A command with its arguments.
@@ -154,19 +158,16 @@ def _longest_match(profile: Profile, words: Sequence[str]) -> Command | None:
 
 
 def _unknown(profile: Profile, words: Sequence[str]) -> UsageProblem:
-    """Say that no command matches, with the command that the first one to three words come nearest to.
+    """Say that no command matches, with those that the words begin, or the one that they come nearest to.
 
     Where commands take secrets only the first word is looked at: those behind it may be one.
     """
-    if any(argument.secret for command in profile.commands for argument in command.args):
+    if takes_secrets(profile):
         words = words[:1]
-    for command in profile.commands:
-        parts = command.name.split()
-        front = words[: len(parts)]
-        if len(front) == len(parts) and all(
-            part.casefold().startswith(word.casefold()) for part, word in zip(parts, front, strict=True)
-        ):
-            return UsageProblem(f"unknown command '{' '.join(front)}'", f"Did you mean '{command.name}'?")
+    begun = [command.name for command in profile.commands if _begin(words, command.name.split())]
+    if begun:
+        longest = max(len(name.split()) for name in begun)
+        return UsageProblem(f"unknown command '{' '.join(words[:longest])}'", _did_you_mean_one_of(begun))
     lengths = sorted({len(command.name.split()) for command in profile.commands}, reverse=True)
     names = [command.name for command in profile.commands]
     for length in lengths:
@@ -174,6 +175,37 @@ def _unknown(profile: Profile, words: Sequence[str]) -> UsageProblem:
         if hint is not None:
             return UsageProblem(f"unknown command '{' '.join(words[:length])}'", hint)
     return UsageProblem(f"unknown command '{' '.join(words)}'", _known_commands(profile))
+
+
+def _begin(words: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether each word that stands where a part of a name does is that part or its beginning, in any case."""
+    return all(part.casefold().startswith(word.casefold()) for part, word in zip(parts, words, strict=False))
+
+
+def _did_you_mean_one_of(names: Sequence[str]) -> str:
+    shown = [f"'{name}'" for name in names[:FITTING_MAX]]
+    if len(names) > FITTING_MAX:
+        shown.append(f"one of {len(names) - FITTING_MAX} more")
+    *front, last = shown
+    return f"Did you mean {', '.join(front)} or {last}?" if front else f"Did you mean {last}?"
+
+
+def as_settings(profile: Profile, words: Sequence[str]) -> list[str]:
+    """Return the words of `ackonce set` where that is what was typed: NAME=VALUE of settings, perhaps behind SET.
+
+    Empty where it was not, or where a value may be a secret.
+    """
+    pairs = list(words[1:] if words[:1] and words[0].upper() == "SET" else words)
+    fits = all(
+        equals and value and name in profile.settings
+        for name, equals, value in (pair.partition("=") for pair in pairs)
+    )
+    return pairs if fits and not takes_secrets(profile) else []
+
+
+def takes_secrets(profile: Profile) -> bool:
+    """Whether any argument of its commands is a secret, so that typed words may hold one."""
+    return any(argument.secret for command in profile.commands for argument in command.args)
 
 
 def _known_commands(profile: Profile) -> str:
@@ -214,6 +246,9 @@ def _checked(command: Command, argument: Argument, raw_text: str) -> str:
         value = values.normalise(argument.type, raw_text)
     except ValueError as error:
         hint = did_you_mean(raw_text, values.enum_values(argument.type) or ()) or f"Type: {usage(command)}"
+        name, equals, meant = raw_text.partition("=")
+        near = [each.name for each in command.args if equals and did_you_mean(name, [each.name])]
+        hint = f"Did you mean {near[0]}={meant}? {hint}" if near else hint
         raise UsageProblem(f"{where} is {error}", hint) from None
     if argument.type not in ("int", "decimal"):
         return value

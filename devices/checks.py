@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 from devices.command_checks import COMMAND_CHECKS, limits
 from devices.kinds import CLASS_OF, EffectClass
-from devices.misfit import Misfit, bad_name, bad_pattern, bad_text, unknown_name
+from devices.misfit import Misfit, bad_name, bad_pattern, bad_text, bad_type, unknown_name
 from devices.profile import Line
 from devices.register_checks import register_misfits, setting_named
 from devices.registers import value_type
 from devices.schema import CommandSection, ProfileFile, SettingSection
 from devices.source import Path
-from devices.templates import TemplateError, may_give, names_of
+from devices.templates import TemplateError, is_control, may_give, names_of
 from devices.values import check_type, normalise
 
 EOL_LENGTH_MAX = 4
@@ -25,6 +25,8 @@ NAME_FORM = "vendor/model in letters, digits and . _ + -"
 RUN_PLACEHOLDERS = frozenset({"device", "command", "url"})
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*/[A-Za-z0-9][A-Za-z0-9_.+-]*")
+_ESCAPES = re.compile(r"(?:\\[rn])+")
+_WORD = re.compile(r"[0-9A-Za-z]{2}")
 _FIRMWARE = re.compile(r"(?:>=|<=|==|>|<)[0-9A-Za-z.]+(?:\s*,\s*(?:>=|<=|==|>|<)[0-9A-Za-z.]+)*")
 
 # Sections that only one dialect understands.
@@ -82,8 +84,19 @@ def _line(file: ProfileFile) -> Iterator[Misfit]:
         yield from bad_pattern(("line", name), getattr(line, name))
     for index, notice in enumerate(line.notice):
         yield from bad_pattern(("line", "notice", index), notice)
-    if line.eol is not None and len(line.eol) > EOL_LENGTH_MAX:
-        yield Misfit(("line", "eol"), f"longer than {EOL_LENGTH_MAX} characters")
+    if line.eol is not None:
+        yield from _eol(line.eol)
+
+
+def _eol(eol: str) -> Iterator[Misfit]:
+    r"""Refuse a line end that is spelled: single quotes make text of `\r\n`, and no line ends in the word CRLF."""
+    path = ("line", "eol")
+    if "\\" in eol or (_WORD.search(eol) and not is_control(eol)):
+        own = eol if _ESCAPES.fullmatch(eol) else r"\r\n"
+        message = f"'{eol}' would be sent letter by letter, it is no line end"
+        yield Misfit(path, message, f'Write it in double quotes: "{own}"')
+    elif len(eol) > EOL_LENGTH_MAX:
+        yield Misfit(path, f"longer than {EOL_LENGTH_MAX} characters")
 
 
 def _sequence(file: ProfileFile) -> Iterator[Misfit]:
@@ -135,12 +148,18 @@ def _at_start(file: ProfileFile, setting: SettingSection, path: Path) -> Iterato
 
 
 def _setting_type(file: ProfileFile, setting: SettingSection, path: Path) -> Iterator[Misfit]:
+    here = (*path, "type")
+    kind = setting.type
     try:
-        kind = value_type(setting.type, setting.scale) if file.dialect == "modbus" else setting.type
+        if file.dialect == "modbus":
+            kind = value_type(setting.type, setting.scale)
+    except ValueError as error:
+        yield Misfit(here, str(error))
+        return
+    try:
         check_type(kind)
     except ValueError as error:
-        hint = 'Put it in quotes: "enum(a, b)"' if setting.type.startswith("enum(") else None
-        yield Misfit((*path, "type"), str(error), hint)
+        yield bad_type(here, kind, error)
         return
     yield from limits(path, kind, setting)
 

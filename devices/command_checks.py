@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 from devices import expressions, templates
 from devices.kinds import CLASS_OF, EffectClass, Kind
-from devices.misfit import BEFORE, Misfit, bad_name, unknown_name
+from devices.misfit import BEFORE, Misfit, bad_name, bad_type, unknown_name
 from devices.registers import value_type
 from devices.schema import ArgumentSection, CommandSection, ProfileFile, SettingSection
 from devices.secret_checks import secret_misfits
 from devices.source import Path
-from devices.values import check_type, normalise
+from devices.values import check_type, is_type, normalise
 from devices.write_checks import write_misfits
 
 Check = Callable[[ProfileFile, CommandSection, Path], Iterator[Misfit]]
@@ -55,8 +55,7 @@ def _arguments(_file: ProfileFile, command: CommandSection, path: Path) -> Itera
         try:
             check_type(argument.type)
         except ValueError as error:
-            hint = 'Put it in quotes: "enum(a, b)"' if argument.type.startswith("enum(") else None
-            yield Misfit((*here, "type"), str(error), hint)
+            yield bad_type((*here, "type"), argument.type, error)
         else:
             yield from limits(here, argument.type, argument)
 
@@ -79,10 +78,10 @@ def _send(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Mi
         for field in fields:
             if not field.is_plain:
                 yield Misfit(here, f"'{{{field.name}}}' must be a plain name in braces")
-            elif field.name in types:
-                templates.check_field_type(field, types[field.name])
-            else:
+            elif field.name not in types:
                 yield unknown_name(here, "argument", field.name, types)
+            elif is_type(types[field.name]):  # else it is told beside the argument
+                templates.check_field_type(field, types[field.name])
     except templates.TemplateError as error:
         yield Misfit(here, str(error))
         return
@@ -153,7 +152,7 @@ def _expression(file: ProfileFile, command: CommandSection, path: Path, text: st
         yield Misfit(path, f"bad expression: {error}")
         return
     arguments = {argument.name for argument in command.args}
-    known = [BEFORE, *sorted(arguments), *file.settings]
+    known = [BEFORE, *sorted(arguments - {BEFORE}), *file.settings]
     for name in sorted(names):
         if name not in known:
             yield unknown_name(path, "name in the expression", name, known)

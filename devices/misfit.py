@@ -1,14 +1,24 @@
 """What do the cross checks of a profile report, and which of their questions are common?"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from devices.backtracking import trouble
 from devices.expressions import RESERVED
 from devices.problems import did_you_mean
 from devices.source import Path
 from devices.templates import is_control
+
+_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        **{word: word for word in ("int", "decimal", "bool", "text")},
+        **dict.fromkeys(("float", "double", "real", "number"), "decimal"),
+        **dict.fromkeys(("string", "str", "char"), "text"),
+    }
+)
+"""The types of the catalog by what they are called here and elsewhere."""
 
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BEFORE = "before"
@@ -48,6 +58,21 @@ def bad_name(path: Path, what: str, name: str, *, key: bool = False) -> list[Mis
     return []
 
 
+def bad_type(path: Path, type_text: str, error: ValueError) -> Misfit:
+    """Return the misfit of what is no type of the catalog, with the word that was meant."""
+    if type_text.startswith("enum("):
+        return Misfit(path, str(error), 'Put it in quotes: "enum(a, b)"')
+    meant = _TYPES.get(type_text.casefold())
+    hint = f"Did you mean '{meant}'?" if meant else did_you_mean(type_text, dict.fromkeys(_TYPES.values()))
+    return Misfit(path, str(error), hint)
+
+
+def shown(path: Path) -> str:
+    """Return what stands at a path as people call it: its key, or its place in the list of a key."""
+    last = path[-1]
+    return f"'{last}'" if isinstance(last, str) else f"item {last + 1} of '{path[-2]}'"
+
+
 def bad_text(path: Path, text: str | None) -> list[Misfit]:
     """Refuse a text for the device that holds a control character."""
     if text is None or not is_control(text):
@@ -59,14 +84,15 @@ def bad_pattern(path: Path, pattern: str | None, groups: Iterable[str] = ()) -> 
     """Refuse what is no regular expression, could search for ever, or lacks one of the named groups."""
     if pattern is None:
         return []
+    key = shown(path)
     try:
         compiled = re.compile(pattern)
         endless = trouble(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        return [Misfit(path, f"not a regular expression: {error}")]
-    found = [] if endless is None else [Misfit(path, endless)]
+        return [Misfit(path, f"{key} is not a regular expression: {error}")]
+    found = [] if endless is None else [Misfit(path, f"{key}: {endless}")]
     return found + [
-        Misfit(path, f"the pattern needs a group (?P<{group}>...)")
+        Misfit(path, f"{key} needs a group (?P<{group}>...)")
         for group in groups
         if group not in compiled.groupindex
     ]

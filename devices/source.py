@@ -21,6 +21,7 @@ from ruamel.yaml.events import CollectionEndEvent, CollectionStartEvent, Mapping
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from devices.problems import FileProblem, FileProblems
+from devices.yaml_words import in_words
 
 BYTES_MAX = 4_000_000
 VALUES_MAX = 200_000
@@ -39,12 +40,6 @@ _BOOL = {"true": True, "True": True, "TRUE": True, "false": False, "False": Fals
 _INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?")
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-# What to do about a message of the parser, by a part of it.
-_HINTS = {
-    "\\t": "Indent with blanks, not tabs",
-    "cannot start any token": "Put the word in quotes",
-    "expected alphabetic or numeric character": "Put a word that begins with * or & in quotes",
-}
 # ruamel's scanner and composer fail on hostile text with these instead of its own errors.
 _PARSER_FAILURES = (
     ValueError,
@@ -181,10 +176,7 @@ def _not_yaml(path: FilePath, error: Exception) -> FileProblems:
     if not isinstance(error, MarkedYAMLError):
         first_line = (str(error).splitlines() or ["unreadable"])[0]
         return _whole_file(path, f"not YAML: {first_line}")
-    mark = error.problem_mark or error.context_mark
-    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
-    message = str(error.problem or error.context or "not YAML").splitlines()[0].removeprefix("but ")
-    hint = next((hint for part, hint in _HINTS.items() if part in message), None)
+    line, column, message, hint = in_words(error)
     return FileProblems([FileProblem(str(path), line, column, f"not YAML: {message}", hint)])
 
 

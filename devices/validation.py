@@ -4,6 +4,7 @@ pydantic does the checking; its errors are turned into `FileProblem`s that point
 words, with the nearest known key. Only loaders import this module: pydantic is slow to import.
 """
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from types import UnionType
@@ -19,6 +20,7 @@ from devices.source import Document, Path
 SENTENCE = "sentence"
 MAGNITUDE_MAX = Decimal(10) ** 30
 SECONDS_MAX = 86_400
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # what YAML needs no quotes for
 
 
 class Strict(BaseModel):
@@ -96,6 +98,8 @@ def _problem(document: Document, model: type[BaseModel], error: ErrorDetails) ->
         return document.problem(path, f"'{name}' is missing")
     shown = _shown(path)
     value = error["input"]
+    if isinstance(value, int | Decimal) and not isinstance(value, bool) and path == error["loc"]:
+        value = document.typed.get(path, value)  # 007 and 1.50 are numbers only to us
     quoted = f", not {_quoted(value)}" if isinstance(value, str | int | Decimal | bool | None) else ""
     if error["type"] in ("literal_error", "enum"):
         expected = str(error.get("ctx", {}).get("expected", ""))
@@ -108,6 +112,10 @@ def _problem(document: Document, model: type[BaseModel], error: ErrorDetails) ->
     template = _SAID.get(error["type"])
     said = error["msg"] if template is None else template.format(**error.get("ctx", {}))
     hint = "Put it in quotes" if error["type"] == "string_type" and quoted else None
+    if error["type"] in ("list_type", "tuple_type"):
+        hint = _as_list(model, path, error["input"])
+    if error["type"] == "string_too_short":
+        quoted = ""  # there is nothing to show
     return document.problem(path, f"{shown} {said}{quoted}", hint)
 
 
@@ -135,6 +143,19 @@ def _its_section(model: type[BaseModel], name: str) -> str | None:
     return f"It belongs under {' or '.join(homes)}" if homes else None
 
 
+def _as_list(model: type[BaseModel], path: Path, value: object) -> str | None:
+    """How the list is written that something else stands for."""
+    entry = _at(model, (*path, 0))
+    if isinstance(entry, type) and issubclass(entry, BaseModel):
+        keys = [info.alias or name for name, info in entry.model_fields.items()]
+        given = [key for key in keys if isinstance(value, dict) and key in value]
+        return f"Each entry begins with a dash, such as: - {(given or keys)[0]}: ..."
+    if not isinstance(value, str):
+        return None
+    written = value if _PLAIN.fullmatch(value) else "'{}'".format(value.replace("'", "''"))
+    return f"Put it in brackets: [{written}]"
+
+
 def _quoted(value: object) -> str:
     words: dict[object, str] = {None: "empty", True: "true", False: "false"}
     if value is None or isinstance(value, bool):
@@ -152,6 +173,11 @@ def _known_part(document: Document, loc: tuple[int | str, ...]) -> Path:
 
 def _keys_at(model: type[BaseModel], path: Path) -> list[str]:
     """Return the keys of the model that stands at `path` below `model`."""
+    return [info.alias or name for name, info in _at(model, path).model_fields.items()]
+
+
+def _at(model: type[BaseModel], path: Path) -> Any:  # noqa: ANN401  # annotations are of any type
+    """Return what may stand at `path` below `model`."""
     here: Any = model
     for part in path:
         here = _unwrapped(here)
@@ -160,8 +186,7 @@ def _keys_at(model: type[BaseModel], path: Path) -> list[str]:
             here = by_key.get(str(part))
         else:
             here = get_args(here)[-1 if get_origin(here) is dict else 0]
-    here = _unwrapped(here)
-    return [info.alias or name for name, info in here.model_fields.items()]
+    return _unwrapped(here)
 
 
 def _unwrapped(annotation: Any) -> Any:  # noqa: ANN401  # annotations are of any type

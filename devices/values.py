@@ -47,6 +47,15 @@ def check_type(type_text: str) -> None:
         raise ValueError(f"unknown type '{type_text}': int, decimal, bool, text or enum(a, b)")
 
 
+def is_type(type_text: str) -> bool:
+    """Tell whether `type_text` is a type of the catalog."""
+    try:
+        check_type(type_text)
+    except ValueError:
+        return False
+    return True
+
+
 def plain(number: Decimal) -> str:
     """Return a finite number as plain decimal text: no exponent, no trailing zeros, no negative zero."""
     if number == 0:
@@ -71,7 +80,7 @@ def normalise(type_text: str, raw: str, step: str | None = None) -> str:
     text = raw.strip()
     if values is not None:
         if text not in values:
-            raise ValueError(f"not one of {', '.join(values)}: '{text}'")
+            raise ValueError(f"not one of {', '.join(values)}: '{text[:NUMBER_LENGTH_MAX]}'")
         return text
     check_type(type_text)
     if type_text == "decimal" and step is not None:
@@ -149,7 +158,7 @@ def _bool(text: str) -> str:
         return "true"
     if folded in _FALSE:
         return "false"
-    raise ValueError(f"not on or off: '{text}'")
+    raise ValueError(f"not on or off: '{text[:NUMBER_LENGTH_MAX]}'")
 
 
 def _text(text: str) -> str:

@@ -15,7 +15,7 @@ from devices.register_checks import between_steps, beyond, register_misfits
 from devices.registers import Content
 from devices.schema import ArgumentSection, CommandSection, ProfileFile, SettingSection, WriteSection
 from devices.source import Path
-from devices.values import check_type, enum_values, plain
+from devices.values import enum_values, is_type, plain
 from protocol.modbus.requests import ADDRESS_MAX, request_of
 
 RAW_BYTES_MAX = 246
@@ -243,7 +243,9 @@ def _holds(content: Content, argument: ArgumentSection, path: Path) -> Iterator[
 
 def _tried(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[Misfit]:
     """Make the request for the edges of each argument; what nobody knows beforehand, such as a secret, is left out."""
-    if command.write is None or any(argument.secret or not _has_type(argument) for argument in command.args):
+    if command.write is None or any(
+        argument.secret or not is_type(argument.type) for argument in command.args
+    ):
         return
     try:
         send = registers.send_of(command.write, file.settings.get(command.setting or ""), file.modbus)
@@ -261,14 +263,6 @@ def _tried(file: ProfileFile, command: CommandSection, path: Path) -> Iterator[M
             problem = _refusal(send, {**plainest, name: value})
             if problem is not None:
                 yield Misfit((*path, "args", index), f"cannot be sent with {name} {value}: {problem}")
-
-
-def _has_type(argument: ArgumentSection) -> bool:
-    try:
-        check_type(argument.type)
-    except ValueError:
-        return False  # told by others
-    return True
 
 
 def _edges(argument: ArgumentSection) -> list[str]:

@@ -84,7 +84,7 @@ class BaseDevice(ABC, Generic[Request]):
         self._echo = echo
         self._conns: dict[Hashable, Conn] = {}
         self._inbox = Inbox(on_thaw=partial(self._hold, False))
-        self._timers: set[asyncio.TimerHandle] = set()
+        self._timers: set[asyncio.Handle] = set()
         self._previous = b""
 
     @property
@@ -138,8 +138,8 @@ class BaseDevice(ABC, Generic[Request]):
             self.opened(conn)
         return conn
 
-    def opened(self, conn: Conn) -> None:
-        """Somebody has opened the port at the other end of a connection."""
+    def opened(self, conn: Conn) -> bool:
+        """Somebody has opened the port at the other end of a connection; True: so the device boots, see `Plug`."""
         habits = self._habits
         said = habits.greeting
         if habits.opening_boots:
@@ -149,6 +149,7 @@ class BaseDevice(ABC, Generic[Request]):
             conn.deafen(habits.deaf_s)
         if said:
             self._after(habits.deaf_s if habits.opening_boots else 0.0, partial(conn.outbox.send, said))
+        return habits.opening_boots
 
     def hang_up(self) -> None:
         """End every connection."""
@@ -300,13 +301,14 @@ class BaseDevice(ABC, Generic[Request]):
     # Time and boots
 
     def _after(self, seconds: float, step: Callable[[], object]) -> None:
-        """Take a step later, unless a boot comes before."""
+        """Take a step later, unless a boot comes before; after 0 s, before anything that has still to be read."""
 
         def due() -> None:
             self._timers.discard(timer)
             step()
 
-        timer = asyncio.get_running_loop().call_later(seconds, due)
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(seconds, due) if seconds else loop.call_soon(due)
         self._timers.add(timer)
 
     def _boot_instead(self, faults: Faults) -> None:

@@ -16,8 +16,11 @@ class Plug(Protocol):
     def feed(self, data: bytes) -> None:
         """Bytes from the peer, in any pieces."""
 
-    def opened(self) -> None:
-        """Somebody has opened the port at the other end."""
+    def opened(self) -> bool:
+        """Somebody has opened the port at the other end.
+
+        True: the device boots because of it, and what was written before it could be told is lost.
+        """
 
     def closed(self) -> None:
         """The peer is gone."""
@@ -84,10 +87,10 @@ class BusLine:
             if not self._over:
                 conn.feed(data)
 
-    def opened(self) -> None:
-        """Somebody has opened the port at the other end."""
-        for conn in self._conns:
-            conn.opened()
+    def opened(self) -> bool:
+        """Somebody has opened the port at the other end; what one of them boots over is lost to all."""
+        boots = [conn.opened() for conn in self._conns]  # every one of them, whatever the first one does
+        return any(boots)
 
     def closed(self) -> None:
         """The master is gone."""

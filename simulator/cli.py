@@ -38,14 +38,11 @@ def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
     )
 
 
-_TONGUES = {"LSQ1": LSQ, "plain text": TEXT, "Modbus": MODBUS}
-
-
 def _unknown() -> str:
     """Which faults mean nothing to which tongue."""
     return "; ".join(
-        f"not of {name}: {', '.join(fault for fault in DEVICE.faults if fault not in tongue.faults)}"
-        for name, tongue in _TONGUES.items()
+        f"not of {tongue.of}: {', '.join(fault for fault in DEVICE.faults if fault not in tongue.faults)}"
+        for tongue in (LSQ, TEXT, MODBUS)
     )
 
 
@@ -135,7 +132,11 @@ def device(
     ] = "",
     opening_boots: Annotated[
         bool,
-        typer.Option("--opening-boots", help="Opening a connection boots it, as DTR does to some boards."),
+        typer.Option(
+            "--opening-boots",
+            help="Opening a connection boots it, as DTR does to some boards. A serial port then loses what is"
+            " written at once; with --deaf the boot takes its time.",
+        ),
     ] = False,
     ledger: Annotated[
         Path | None,
@@ -244,7 +245,7 @@ def proxy(
     def observe(word: str, line: str, data: bytes) -> None:
         if word in PROXY.kinds:
             if verbose:
-                typer.echo(f"{line}: {report.plain(data.decode('latin-1'))}", err=True)
+                typer.echo(f"{line}: {report.plain_bytes(data)}", err=True)
         elif not quiet:
             typer.echo(f"{word}: {report.plain(line)}", err=True)
 

@@ -74,7 +74,7 @@ class Conn:
         hang_up: Callable[[], None],
         arrived: Callable[["Conn", bytes | None], None],
         *,
-        on_opened: Callable[["Conn"], None],
+        on_opened: Callable[["Conn"], bool],
         cutter: Cutter,
         echo: bool = False,
     ) -> None:
@@ -85,7 +85,7 @@ class Conn:
             sink: Takes the device's bytes.
             hang_up: Hears that the device ended the connection.
             arrived: Takes one block as the cutter gives it out, or None for the end of the connection.
-            on_opened: Hears that somebody has opened the port at the other end.
+            on_opened: Hears that somebody has opened the port at the other end; see `opened`.
             cutter: Says where a block ends.
             echo: Everything comes back as it went in.
         """
@@ -114,9 +114,12 @@ class Conn:
         for block in self._cutter.feed(data):
             self._arrived(self, block)
 
-    def opened(self) -> None:
-        """Somebody has opened the port at the other end of a line that lay there before."""
-        self._on_opened(self)
+    def opened(self) -> bool:
+        """Somebody has opened the port at the other end of a line that lay there before.
+
+        True: the device boots because of it, and what was written before is lost.
+        """
+        return self._on_opened(self)
 
     def closed(self) -> None:
         """The peer is gone; what it sent before still counts. May be called again, and after a hang-up."""

@@ -130,14 +130,15 @@ ONLY: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _vocabulary(kinds: tuple[str, ...], without: frozenset[Fault] = frozenset()) -> Vocabulary:
-    return Vocabulary(kinds, {name: entry for name, entry in FAULTS.items() if name not in without}, ONLY)
+def _vocabulary(of: str, kinds: tuple[str, ...], without: frozenset[Fault] = frozenset()) -> Vocabulary:
+    faults = {name: entry for name, entry in FAULTS.items() if name not in without}
+    return Vocabulary(of, kinds, faults, ONLY)
 
 
 _KINDS = ("hello", "open", "cmd", "read", "nop", "query", "close")
 _OF_LSQ = frozenset({Fault.LONG_REPLY, Fault.INDETERMINATE})
 _OF_MODBUS = frozenset({Fault.EXCEPTION, Fault.EXCEPTION_AFTER})
-LSQ = _vocabulary(_KINDS, frozenset({Fault.NOTICE}) | _OF_MODBUS)
-TEXT = _vocabulary(("cmd", "read"), frozenset({Fault.WRONG_UNIT}) | _OF_LSQ | _OF_MODBUS)
-MODBUS = _vocabulary(("cmd", "read"), frozenset({Fault.NOTICE}) | _OF_LSQ)
-DEVICE = _vocabulary(_KINDS)
+LSQ = _vocabulary("LSQ1", _KINDS, frozenset({Fault.NOTICE}) | _OF_MODBUS)
+TEXT = _vocabulary("plain text", ("cmd", "read"), frozenset({Fault.WRONG_UNIT}) | _OF_LSQ | _OF_MODBUS)
+MODBUS = _vocabulary("Modbus", ("cmd", "read"), frozenset({Fault.NOTICE}) | _OF_LSQ)
+DEVICE = _vocabulary("any device", _KINDS)

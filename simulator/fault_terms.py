@@ -2,7 +2,7 @@
 
 A vocabulary names the kinds of messages and the faults, each with its meaning and with what follows its name.
 There is one for each tongue of the simulated devices (`fault_kinds.py`) and one for the proxy
-(`proxy_faults.py`); `faults.py` reads plans in any of them.
+(`proxy/faults.py`); `faults.py` reads plans in any of them.
 """
 
 import textwrap
@@ -50,11 +50,13 @@ class Vocabulary:
     """The words of one sort of fault plan.
 
     Attributes:
+        of: Whose plans they are, as people call it: `plain text`.
         kinds: Kinds of messages, besides `any`.
         faults: Every fault by name.
         only: Faults that concern one kind of message alone.
     """
 
+    of: str
     kinds: tuple[str, ...]
     faults: Mapping[str, Entry]
     only: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -28,6 +28,7 @@ from simulator.fault_terms import BYTES_MAX, SECONDS_MAX, Faults, Parameter, Val
 
 TEXT_MAX = 10_000
 _DIGITS_MAX = 9
+_FROM_1 = "messages are counted from 1 upwards"
 
 
 class FaultTextError(ValueError):
@@ -81,6 +82,12 @@ class FaultPlan:
         self._lotteries = tuple((lottery, random.Random(lottery.seed)) for lottery in lotteries)
         self._only = only
         self._seen: Counter[str] = Counter()
+
+    @property
+    def faults(self) -> frozenset[str]:
+        """Every fault that it names, whatever its chances."""
+        ruled = {fault for rule in self._rules for fault in rule.armed}
+        return frozenset(ruled | {each.fault for lottery, _ in self._lotteries for each in lottery.chances})
 
     def next(self, kind: str) -> Faults:
         """Count one message of a kind and say what goes wrong with it."""
@@ -185,11 +192,13 @@ class _Parser:
         if self._skip("*"):
             return 1, None
         token = self._front
+        if self._negative:
+            raise FaultTextError(_FROM_1, token.column)
         first = last = self._whole("which message: a number from 1, a range such as 2-4, or '*',")
         if self._skip("-"):
             last = self._whole("the end of the range")
         if first < 1 or last < first:
-            raise FaultTextError("messages are counted from 1 upwards", token.column)
+            raise FaultTextError(_FROM_1, token.column)
         return first, last
 
     def _fault(self, kind: str) -> str:
@@ -206,14 +215,16 @@ class _Parser:
                 return self._bytes(f"the bytes of {fault}, as in '{fault} {usual.hex()}',")
             case int() as usual:
                 token, what = self._front, parameter.what
-                number = self._whole(f"the {what} of {fault}, as in '{fault} {usual}',")
+                verb = "are" if what == "bytes" else "is"
+                number = self._whole(f"the {what} of {fault}, as in '{fault} {usual}',", verb)
                 if parameter.most is not None and not 1 <= number <= parameter.most:
                     raise FaultTextError(f"the {what} of {fault} is 1 to {parameter.most}", token.column)
                 if number < 1:
                     raise FaultTextError(f"{fault} counts {what} from 1", token.column)
                 return number
             case usual:
-                return self._number(f"the seconds of {fault}, as in '{fault} {usual:g}',", SECONDS_MAX)
+                what = f"the seconds of {fault}, as in '{fault} {usual:g}',"
+                return self._number(what, SECONDS_MAX, "are")
 
     def _nothing_more(self, fault: str) -> None:
         if self._front.kind == "word" and _NUMBER.fullmatch(self._front.text):
@@ -239,18 +250,30 @@ class _Parser:
         if not self._skip(mark):
             raise FaultTextError(f"{_shown(self._front)} instead of '{mark}'; {why}", self._front.column)
 
-    def _number(self, what: str, most: float) -> float:
+    @property
+    def _negative(self) -> bool:
+        """Whether a number below 0 stands in front; no place takes one."""
+        return self._front.text == "-" and _NUMBER.fullmatch(self._tokens[self._at + 1].text) is not None
+
+    def _missing(self, what: str, verb: str) -> FaultTextError:
+        """The complaint about what stands in front where `what` should."""
+        token = self._front
+        if self._negative:
+            return FaultTextError(f"{what} cannot be below 0", token.column)
+        return FaultTextError(f"{what} {verb} missing before {_shown(token)}", token.column)
+
+    def _number(self, what: str, most: float, verb: str = "is") -> float:
         token = self._front
         if not _NUMBER.fullmatch(token.text):
-            raise FaultTextError(f"{what} is missing before {_shown(token)}", token.column)
+            raise self._missing(what, verb)
         if float(token.text) > most:
-            raise FaultTextError(f"{what} is at most {most:g}", token.column)
+            raise FaultTextError(f"{what} {verb} at most {most:g}", token.column)
         return float(self._take().text)
 
-    def _whole(self, what: str) -> int:
+    def _whole(self, what: str, verb: str = "is") -> int:
         token = self._front
         if not _WHOLE.fullmatch(token.text):
-            raise FaultTextError(f"{what} is missing before {_shown(token)}", token.column)
+            raise self._missing(what, verb)
         if len(token.text) > _DIGITS_MAX:
             raise FaultTextError(f"{_shown(token)} is more than {_DIGITS_MAX} digits", token.column)
         return int(self._take().text)
@@ -258,7 +281,7 @@ class _Parser:
     def _bytes(self, what: str) -> bytes:
         token = self._front
         if not _HEX.fullmatch(token.text):
-            raise FaultTextError(f"{what} are missing before {_shown(token)}", token.column)
+            raise self._missing(what, "are")
         if len(token.text) > 2 * BYTES_MAX:
             raise FaultTextError(f"{what} are at most {BYTES_MAX}", token.column)
         return bytes.fromhex(self._take().text)
@@ -267,6 +290,12 @@ class _Parser:
         token = self._front
         if token.text in names:
             return self._take().text
+        if token.text in DEVICE.faults or token.text in DEVICE.kinds:
+            # Spelled as it is meant, but of another tongue: no word that merely looks like it would be the one.
+            whose = f"{what} of {self._vocabulary.of}"
+            raise FaultTextError(
+                f"{_shown(token)} is not {whose}", token.column, f"Known: {', '.join(names)}"
+            )
         close = difflib.get_close_matches(token.text.lower(), names, n=1)
         hint = f"Did you mean '{close[0]}'?" if close else f"Known: {', '.join(names)}"
         raise FaultTextError(f"{_shown(token)} is not {what}", token.column, hint)

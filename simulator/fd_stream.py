@@ -11,6 +11,8 @@ from contextlib import suppress
 
 READ_MAX = 4096
 QUEUE_MAX = 65_536
+DISCARDS_MAX = 16
+"""Reads that `discard` makes at most; a terminal holds less than that."""
 
 
 class FdStream:
@@ -36,6 +38,12 @@ class FdStream:
     def resume(self) -> None:
         """Read on."""
         self._loop.add_reader(self.fd, self._readable)
+
+    def discard(self) -> None:
+        """Lose what has come in and was not read yet."""
+        with suppress(OSError):  # nothing more, or nobody at the other side any more
+            for _ in range(DISCARDS_MAX):
+                os.read(self.fd, READ_MAX)
 
     def write(self, data: bytes) -> None:
         """Send bytes as soon as they are taken; `lost` counts those beyond QUEUE_MAX."""

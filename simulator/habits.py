@@ -13,7 +13,8 @@ class Habits:
         deaf_s: Seconds after an opening in which what comes in is ignored.
         greeting: What it says to everybody who opens a connection.
         opening_boots: An opening boots it, as where DTR is wired to the reset line. The connection survives
-            that; where the device is deaf after an opening, banner and greeting come when it hears again.
+            that; where the device is deaf after an opening, banner and greeting come when it hears again. On a
+            serial port it has lost what was written before the opening was noticed.
     """
 
     slots: int | None = None

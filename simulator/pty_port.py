@@ -30,13 +30,14 @@ class PtyPort:
     """One serial port made of a pseudo terminal."""
 
     def __init__(
-        self, heard: Callable[[bytes], None], opened: Callable[[], None], link: Path | None = None
+        self, heard: Callable[[bytes], None], opened: Callable[[], bool], link: Path | None = None
     ) -> None:
         """Plug it in, on the running loop.
 
         Args:
             heard: Takes what clients write.
-            opened: Called for each opening by a client, before anything that the client writes.
+            opened: Called for each opening by a client, before anything that the client writes is heard. True:
+                what it has written until now is lost.
             link: Where a stable name is made; one that another simulator has left there is replaced.
 
         Raises:
@@ -105,8 +106,10 @@ class PtyPort:
         if events & select.POLLHUP and not events & select.POLLIN:
             self._polling = asyncio.get_running_loop().call_later(POLL_S, self._poll)
             return
-        self._opened()
+        lost = self._opened()
         if self._stream is not None:
+            if lost:
+                self._stream.discard()
             self._stream.resume()
 
     def _point_link(self) -> None:

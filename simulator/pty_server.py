@@ -3,6 +3,9 @@
 One line for good, whoever has its port open (`pty_port.py`): late answers reach the next client, and a boot
 does not end it. Where the device ends the connection (`cut`), the plug is pulled and put back: whoever had the
 port open loses it, and a new one stands at the same link; without a link it has another name.
+
+An opening comes before whatever its client writes: banner and greeting are the first that it can read, and a board
+that an opening boots has lost what was written before the opening was noticed, as it hears nothing while it boots.
 """
 
 from collections.abc import Callable
@@ -63,9 +66,8 @@ class PtyServer:
         if not self._closing:
             self.plug_in()
 
-    def _opened(self) -> None:
-        if self._conn is not None:
-            self._conn.opened()
+    def _opened(self) -> bool:
+        return self._conn is not None and self._conn.opened()
 
     def _heard(self, data: bytes) -> None:
         if self._conn is not None:

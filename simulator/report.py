@@ -24,6 +24,11 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def plain_bytes(data: bytes) -> str:
+    """One message for a terminal, a character for each byte; a backslash stands twice, an escape has one."""
+    return plain(data.decode("latin-1").replace("\\", "\\\\"))
+
+
 def announce(setup: Setup, devices: Sequence[Device], url: str, *, as_json: bool) -> None:
     """Say at once where the devices listen and what can be typed next."""
     facts = [_facts(setup, device) for device in devices]

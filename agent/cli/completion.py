@@ -184,7 +184,7 @@ _OFFERED: Mapping[tuple[str | None, str], Offered] = {
     (None, "RUN"): _runs,
     (None, "[RUN]"): _runs,
     (None, "OP"): _doubts,
-    ("trace", "OP"): _operations,
+    ("trace", "[OP]"): _operations,
 }
 """What is offered for an argument: by the verb, or None for all, and what the help calls the argument."""
 

@@ -8,6 +8,7 @@ from agent.cli import exit_codes, output
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 from devices.problems import UsageProblem
+from logs.text import escape
 
 if TYPE_CHECKING:
     from agent.service import Probe, Service
@@ -98,47 +99,71 @@ def _check_settings(chosen: "Chosen", names: list[str]) -> None:
 
 
 _GET_COLUMNS = ("device", "setting", "value", "unit")
+_WITH_BYTES = 2
+"""So often must -v be given that all bytes are shown."""
 
 
 async def _get_all(
     common: Common, service: "Service", chosen: list["Chosen"], names: list[str]
 ) -> list[Exit]:
-    from agent.links.link import PortHeld, Unreachable
-    from agent.registry import WrongDevice
-    from agent.station import ReadAnswer
-    from devices.values import normalise
-
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
     for each in chosen:
-        wanted = [each.profile.settings[name] for name in names]
-        reached, held = True, False
-        try:
-            answers = await service.get(each.target, wanted)
-        except (Unreachable, WrongDevice) as problem:
-            output.say(f"ackonce: {each.device.name}: nothing was read: {problem}")
-            answers, reached = [ReadAnswer(None)] * len(wanted), False
-            held = isinstance(problem, PortHeld) and problem.ours
-        for setting, (raw, said, _) in zip(wanted, answers, strict=True):
-            value = None
-            if raw is not None:
-                try:
-                    value = normalise(setting.type, raw, setting.step)
-                except ValueError as problem:
-                    output.say(
-                        f"ackonce: {each.device.name}: {setting.name}: the device answered {raw!r}: {problem}"
-                    )
-            elif reached:
-                output.say(f"ackonce: {each.device.name}: {setting.name}: {said or 'no answer'}")
-            if value is None:
-                codes.append(Exit.HELD if held else Exit.NOT_SENT)
-            rows.append((each.device.name, setting.name, value, setting.unit))
+        if service.executor.stopping():
+            break
+        found, code = await _get_from(common, service, each, names)
+        rows += found
+        codes.append(code)
     if common.json:
         for row in rows:
             output.put_json(dict(zip(_GET_COLUMNS, row, strict=True)))
     else:
         output.put_table(_GET_COLUMNS, rows)
-    return codes
+    return _unless_interrupted(service, codes)
+
+
+async def _get_from(
+    common: Common, service: "Service", each: "Chosen", names: list[str]
+) -> tuple[list[tuple[object, ...]], Exit]:
+    """The rows of one device, and the code that they make; what could not be read is told at once, with a way on."""
+    from agent.cli.wording import what_next
+    from agent.links.link import PortHeld, Unreachable
+    from agent.operation import Cause
+    from agent.registry import WrongDevice
+    from agent.station import ReadAnswer
+    from devices.values import normalise
+
+    name, wanted = each.device.name, [each.profile.settings[name] for name in names]
+    cause: Cause | None = None
+    code = Exit.OK
+    try:
+        answers = await service.get(each.target, wanted)
+    except (Unreachable, WrongDevice) as problem:
+        output.say(f"ackonce: {name}: nothing was read: {problem}")
+        answers, code = [ReadAnswer(None)] * len(wanted), Exit.NOT_SENT
+        cause = Cause.WRONG_DEVICE if isinstance(problem, WrongDevice) else Cause.UNREACHABLE
+        if isinstance(problem, PortHeld) and problem.ours:
+            cause, code = Cause.HELD, Exit.HELD
+    rows: list[tuple[object, ...]] = []
+    unread = None
+    for setting, (raw, said, _) in zip(wanted, answers, strict=True):
+        value = None
+        if raw is not None:
+            try:
+                value = normalise(setting.type, raw, setting.step)
+            except ValueError as problem:
+                said = f"the device answered a value that is {problem}"
+                output.say(f"ackonce: {name}: {setting.name}: {escape(said)}")
+        elif cause is None:
+            output.say(f"ackonce: {name}: {setting.name}: {escape(said or 'no answer')}")
+        if value is None and cause is None:
+            code, unread = Exit.NOT_SENT, unread or setting.name
+        rows.append((name, setting.name, value, setting.unit))
+    unread = unread if common.verbose < _WITH_BYTES else None  # what it answered has been shown
+    hint = what_next(name, each.profile.name, cause, unread)
+    if hint is not None and not common.quiet:
+        output.say(hint)
+    return rows, code
 
 
 def probe(
@@ -182,6 +207,8 @@ async def _probe_all(
     rows: list[tuple[object, ...]] = []
     codes: list[Exit] = []
     for each in chosen:
+        if service.executor.stopping():
+            break
         found: Probe | None = None
         who = Identity()
         state, code = "ok", Exit.OK
@@ -210,7 +237,11 @@ async def _probe_all(
             output.put_json(dict(zip((name.replace(" ", "_") for name in _PROBE_COLUMNS), row, strict=True)))
     else:
         output.put_table(_PROBE_COLUMNS, rows)
-    return codes
+    return _unless_interrupted(service, codes)
+
+
+def _unless_interrupted(service: "Service", codes: list[Exit]) -> list[Exit]:
+    return [*codes, Exit.INTERRUPTED] if service.executor.stopping() else codes
 
 
 def _probe_row(

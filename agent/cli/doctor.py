@@ -13,13 +13,19 @@ import typer
 from agent.cli import output
 from agent.cli.exit_codes import Exit, worst
 from agent.cli.health import Finding, State
+from agent.cli.layout import GAP, SENTENCE_MIN, UNDER, fitted
 from agent.cli.options import Common, command
 from devices.problems import FileProblems, UsageProblem
+from logs.text import escape
 
 EPILOG = (
     "Exit codes: 0 nothing failed, warnings included · 2 a setting makes no sense · 3 a file is invalid · "
     "7 commands could send nothing"
 )
+
+_WIDTHS = (4, 13)
+"""Of the columns before the sentence on a terminal: findings are shown as they come, before all are known."""
+_START = sum(_WIDTHS) + len(GAP) * len(_WIDTHS)
 
 
 def register(app: typer.Typer) -> None:
@@ -70,10 +76,13 @@ def _findings(common: Common) -> Iterator[Finding]:
 def _put(finding: Finding) -> None:
     """Beside each other on a terminal, with the advice below; elsewhere one line of three columns."""
     advice = f"Next: {finding.next}" if finding.next is not None else None
-    if output.on_terminal():
-        output.put(f"{finding.state.value:<5} {finding.check:<14} {finding.says}")
-        if advice is not None:
-            output.put(f"{'':<20} {advice}")
+    columns = output.columns()
+    if columns is not None:
+        row = (finding.state.value, finding.check, escape(finding.says, output.LINE_MAX))
+        for line in fitted(row, _WIDTHS, columns):
+            output.put(line)
+        if advice is not None:  # never folded, so that it can be copied
+            output.put((" " * _START if columns >= _START + SENTENCE_MIN else UNDER) + advice)
         return
     says = f"{finding.says}. {advice}" if advice is not None else finding.says
     output.put_table(("state", "check", "found"), [(finding.state.value, finding.check, says)])

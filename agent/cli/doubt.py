@@ -12,8 +12,9 @@ from devices.problems import UsageProblem
 from logs.text import escape
 
 if TYPE_CHECKING:
+    from agent.evidence import Evidence
     from agent.journal import Entry
-    from agent.operation import Result
+    from agent.operation import Operation, Result
     from agent.service import Service
     from agent.settings import Settings
     from agent.targets import Chosen
@@ -68,18 +69,23 @@ def show(common: Common, op: Op) -> None:
     """Tell the story of one operation: what was sent, what was learnt, what would tell."""
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.wording import doubt_json
+    from agent.cli.sequence import no_way
+    from agent.cli.wording import doubt_json, resolve_command
+    from agent.evidence import NotSent, Sent
     from agent.narrate import Narrator
     from logs.events import human
 
     async def work(service: "Service") -> tuple["Entry", list[str]]:
         entry = find_operation(service, op)
         narrator = Narrator(entry.operation, service.holder.agent)
-        lines = []
+        lines, sent = [], False
         for _, fact, utc in service.journal.story(entry.operation.op):
             told = narrator.fact(fact, utc)
+            sent = sent or isinstance(fact, Sent)
             if told is not None:
                 lines.append(f"  {utc}  {human(told)}")
+            elif isinstance(fact, NotSent):  # the log tells it with the word at the end
+                lines.append(f"  {utc}  {no_way(fact, sent=sent)}")
         return entry, lines
 
     entry, lines = run_agent(common, settings_of(common), work)
@@ -101,9 +107,7 @@ def show(common: Common, op: Op) -> None:
     if result is None or result.outcome.value == "in_doubt":
         output.put(f"  Until this is settled, nothing that changes {o.device} is sent; reads go on.")
         output.put(f"  Next: ackonce doubt check {o.op}")
-        output.put(
-            f"  or, when you have looked: ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
-        )
+        output.put(f"  or, when you have looked: {resolve_command(o)}")
 
 
 def check(
@@ -113,23 +117,28 @@ def check(
         str | None, typer.Option(metavar="NAME", help="Another profile than the recorded one.")
     ] = None,
 ) -> None:
-    """Ask the device what became of an operation. Nothing is sent again."""
+    """Ask the device what became of an operation: settles what the answers prove, else says what they suggest.
+
+    Nothing is sent again.
+    """
     from agent.cli.places import settings_of
     from agent.cli.running import run_agent
-    from agent.cli.wording import exit_code, operation_json, proposal
+    from agent.cli.wording import exit_code, operation_json, still_in_doubt
     from agent.operation import Outcome
     from agent.store.database import Refused
 
     settings = settings_of(common)
 
-    async def work(service: "Service") -> tuple["Entry", "Result"]:
+    async def work(service: "Service") -> tuple["Entry", "Result", "list[Evidence]"]:
         entry = find_operation(service, op)
         if entry.result is not None and entry.result.outcome is not Outcome.IN_DOUBT:
-            return entry, entry.result
-        return entry, await service.check(_chosen(settings, entry, profile).target, entry)
+            return entry, entry.result, []
+        known = len(service.journal.load(entry.operation).facts)
+        result = await service.check(_chosen(settings, entry, profile).target, entry)
+        return entry, result, service.journal.load(entry.operation).facts[known:]
 
     try:
-        entry, result = run_agent(common, settings, work)
+        entry, result, learnt = run_agent(common, settings, work)
     except Refused as held:
         output.fail(Exit.HELD, f"{held}. Nothing was asked.", as_json=common.json)
     o = entry.operation
@@ -142,11 +151,18 @@ def check(
                 [(o.op, o.device, o.command, result.outcome.value, result.proof, result.message)],
             )
     if result.outcome is Outcome.IN_DOUBT and not common.quiet:
-        output.say(
-            f"Still in doubt. {escape(proposal(result))} Look at the equipment, then: "
-            f"ackonce doubt resolve {o.op} --applied|--not-applied --reason TEXT"
-        )
+        for line in still_in_doubt(o, result, learnt):
+            output.say(escape(line, output.LINE_MAX))
+    _say_how_to_go_on(common, o, result)
     raise typer.Exit(exit_code(result))
+
+
+def _say_how_to_go_on(common: Common, operation: "Operation", result: "Result") -> None:
+    from agent.cli.wording import send_again
+    from agent.operation import Outcome
+
+    if result.outcome is Outcome.NOT_APPLIED and not common.quiet:
+        output.say(send_again(operation))
 
 
 def resolve(
@@ -189,6 +205,7 @@ def resolve(
             ("op", "device", "command", "outcome", "message"),
             [(o.op, o.device, o.command, result.outcome.value, result.message)],
         )
+    _say_how_to_go_on(common, entry.operation, result)
 
 
 def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":

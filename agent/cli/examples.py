@@ -49,7 +49,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "doubt check": ("ackonce doubt check OP",),
     "doubt resolve": ('ackonce doubt resolve OP --applied --reason "read on its display"',),
     "log": ("ackonce log --device pump-7 --since 2h", "ackonce log --retried --json"),
-    "trace": ("ackonce trace OP",),
+    "trace": ("ackonce trace OP", "ackonce trace"),
     "profile list": ("ackonce profile list",),
     "profile show": ("ackonce profile show demo/controller",),
     "profile lint": ("ackonce profile lint demo/controller-line",),

@@ -1,10 +1,11 @@
 """How is it told why a command gets its policy, and what each loss would lead to? Sends nothing, decides nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from agent.cli import exit_codes, output
 from agent.cli.foresee import Course, foresee
+from agent.cli.layout import GAP, UNDER, aligned, folded
 from agent.cli.options import Common
 from agent.cli.wording import exit_code
 from agent.operation import Numbering, Outcome, Result, Terms
@@ -39,33 +40,35 @@ def show_explanation(
     if common.json:
         output.put_json(explanation_json(device, profile, call, choice, terms))
         return
-    for line in explanation(device, profile, call, choice, terms):
+    for line in explanation(device, profile, call, choice, terms, output.columns()):
         output.put(line)
 
 
-def explanation(device: str, profile: Profile, call: Call, choice: Choice, terms: Terms) -> list[str]:
-    """The explanation for people, as lines."""
+def explanation(
+    device: str, profile: Profile, call: Call, choice: Choice, terms: Terms, columns: int | None = None
+) -> list[str]:
+    """The explanation for people, as lines; folded where there is a terminal of so many columns."""
     command = call.command
     courses = foresee(terms)
-    lines = [
-        f"{device}  {spelled(call)}  ({profile.name})",
-        "",
-        f"{command.effect_class}, {command.kind}: {SECOND_COPY[command.kind]}.",
-        f"Policy {choice.policy}: {choice.why}",
-        *_details(profile, call, terms),
-        "",
-        "Not taken",
-        *_aligned([(f"  {policy}", reason) for policy, reason in choice.rejected]),
-        "",
-        "What each loss would lead to: the word at the end, and what the agent does until then",
-        *_aligned([_row(course) for course in courses]),
-    ]
     doubts = dict.fromkeys(course.why for course in courses if course.outcome is Outcome.IN_DOUBT)
-    if doubts:
-        lines += ["", "In doubt means here", *(f"  {why}" for why in doubts)]
-    if terms.numbering is Numbering.LSQ1:
-        lines += ["", _RESTARTS]
-    return [*lines, "", "Nothing was sent."]
+    blocks = [
+        [f"{device}  {spelled(call)}  ({profile.name})"],
+        [
+            f"{command.effect_class}, {command.kind}: {SECOND_COPY[command.kind]}.",
+            f"Policy {choice.policy}: {choice.why}",
+            *_details(profile, call, terms),
+        ],
+        ["Not taken", *aligned(choice.rejected, columns, GAP)],
+        [
+            "What each loss would lead to: the word, and what the agent does until then",
+            *aligned([_row(course) for course in courses], columns, GAP),
+        ],
+        ["In doubt means here", *(GAP + why for why in doubts)] if doubts else [],
+        [_RESTARTS] if terms.numbering is Numbering.LSQ1 else [],
+        ["Nothing was sent."],
+    ]
+    lines = [line for block in blocks if block for line in ("", *block)][1:]
+    return [part for line in lines for part in folded(line, columns, UNDER)]
 
 
 def explanation_json(
@@ -114,17 +117,8 @@ def _row(course: Course) -> tuple[str, str, str]:
     proof = f" ({course.proof})" if course.proof is not None else ""
     code = _exit(course)
     word = f"{course.outcome}{proof}" + (f", exit {code:d}" if code else "")
-    return f"  {course.loss.text}", word, ", ".join(course.does) or "sends nothing more"
+    return course.loss.text, word, ", ".join(course.does) or "sends nothing more"
 
 
 def _exit(course: Course) -> exit_codes.Exit:
     return exit_code(Result(course.outcome, course.proof, course.why, course.cause))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines, every column but the last padded to its widest cell."""
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    padded = [
-        [*(cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)), row[-1]] for row in rows
-    ]
-    return ["  ".join(row) for row in padded]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.inventory import Inventory
 
 _LINT = "ackonce profile lint FILE tells all of it"
+_LIST = "Correct the name, or put the profile beside the inventory into profiles/: ackonce profile list"
 
 
 def files(settings: Settings) -> Iterator[Finding]:
@@ -44,7 +45,7 @@ def _inventory(settings: Settings) -> tuple["Inventory | None", Finding]:
 
 def _profiles(settings: Settings, inventory: "Inventory | None") -> Finding:
     """Every profile file that commands could meet, and every profile that the inventory names."""
-    from devices.loader import SHIPPED, find, load
+    from devices.loader import SHIPPED, UnknownProfile, find, load
 
     roots = profile_roots(settings)
     loaded: dict[str, str] = {}
@@ -55,24 +56,50 @@ def _profiles(settings: Settings, inventory: "Inventory | None") -> Finding:
                 loaded.setdefault(load(path).name, str(path))
             except FileProblems as wrong:
                 problems += wrong.problems
-    named = {d.profile for d in inventory.devices.values() if d.profile} if inventory is not None else set()
-    for name in sorted(named - set(loaded)):
+    unknown: list[FileProblem] = []
+    for name, device in _first_of_each(inventory).items():
         try:
-            find(name, roots)
+            if name not in loaded:
+                find(name, roots)
+        except UnknownProfile as wrong:
+            unknown.append(_in_inventory(inventory, device, wrong.problems[0]))
         except FileProblems as wrong:
             problems += [each for each in wrong.problems if each not in problems]
-    if problems:
-        return _broken("profiles", problems, _LINT)
+    if problems or unknown:
+        return _broken("profiles", [*problems, *unknown], _LINT if problems else _LIST)
     return Finding("profiles", State.OK, f"{_count(len(loaded), 'profile')} can be loaded")
+
+
+def _first_of_each(inventory: "Inventory | None") -> dict[str, str]:
+    """Every profile that the inventory names, with the first device that does."""
+    first: dict[str, str] = {}
+    for device in inventory.devices.values() if inventory is not None else ():
+        if device.profile is not None:
+            first.setdefault(device.profile, device.name)
+    return first
+
+
+def _in_inventory(inventory: "Inventory | None", device: str, problem: FileProblem) -> FileProblem:
+    """A problem with a device's profile, at the place where the inventory names the profile."""
+    from agent.inventory import document_of
+
+    if inventory is None:
+        return problem
+    document = document_of(Path(inventory.path))
+    message = f"device {device}: no profile of that name in {problem.path}"
+    return document.problem(("devices", device, "profile"), message, problem.hint)
 
 
 def _ports(inventory: "Inventory | None") -> Finding:
     """The ports that the inventory names must be there, free and ours to open; of the others the state is told."""
+    from agent.links.port_trouble import unsuitable
     from agent.links.ports import holder_of, list_ports
 
     named = _named_ports(inventory) if inventory is not None else []
     there = [port.device for port in list_ports()]
     lost = [path for path in named if not Path(path).exists()]
+    others = [path for path in named if path not in lost and unsuitable(path, {}) is not None]
+    named = [path for path in named if path not in others]
     barred = [
         path for path in {*named, *there} if Path(path).exists() and not os.access(path, os.R_OK | os.W_OK)
     ]
@@ -81,6 +108,7 @@ def _ports(inventory: "Inventory | None") -> Finding:
         f"{word}: {', '.join(sorted(paths))}"
         for word, paths in (
             ("not there", lost),
+            ("not a serial port", others),
             ("no permission", barred),
             ("in use", held),
             ("there", sorted(set(there) - set(barred))),
@@ -92,6 +120,8 @@ def _ports(inventory: "Inventory | None") -> Finding:
         return Finding("ports", State.FAIL, says, _permission(locked[0]))
     if lost:
         return Finding("ports", State.FAIL, says, "Plug it in, or correct its URL: ackonce ports")
+    if others:
+        return Finding("ports", State.FAIL, says, "Correct its URL: ackonce ports")
     if held or barred:
         return Finding("ports", State.WARN, says, "ackonce ports")
     return Finding("ports", State.OK, says or "no serial port here, and none is named")

@@ -33,6 +33,8 @@ PAUSE_MS = 200
 """How long `--follow` waits before it looks again."""
 
 OPS_SHOWN_MAX = 5
+OP_LENGTH = 26
+"""Characters of an operation's id, so that what stands behind it lines up."""
 
 
 def register(app: typer.Typer) -> None:
@@ -62,7 +64,7 @@ def log(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more; Ctrl-C ends it.")] = False,
     plain: Annotated[bool, typer.Option("--plain", help="Without time and device in front.")] = False,
 ) -> None:
-    """Print the record of what was sent and heard, oldest first."""
+    """Print the record of what was sent and heard, oldest first; with -v the operation's id in front."""
     if plain and common.json:
         raise UsageProblem("--plain and --json exclude each other", "Give one of them")
     if retried and follow:
@@ -76,7 +78,8 @@ def log(
         look = partial(
             source, path, device=device, seq=seq, op=_whole_op(path, op) if op is not None else None
         )
-        if not common.quiet and not path.exists() and not previous_path(path).exists():
+        there_is_a_log = path.exists() or previous_path(path).exists()
+        if not common.quiet and not there_is_a_log:
             output.say(f"There is no log yet: {path}")
         if follow or not (retried or setting is not None):
             records = look(setting=setting, since=moment, level=urgency)
@@ -85,9 +88,11 @@ def log(
             told = trails(_readable(look(), path))
             found = review(told, setting=setting, since=earliest, retried=retried)
             records = look(level=urgency)
+        shown = 0
         for event in _readable(records, path):
             if found is None or event.op in found.ops:
                 output.put(_line(event, common, plain=plain))
+                shown += 1
     except KeyboardInterrupt:
         raise typer.Exit(Exit.INTERRUPTED) from None
     except BrokenPipeError:
@@ -97,6 +102,8 @@ def log(
         return
     for sentence in found.sentences if found is not None else ():
         output.say(sentence)
+    if found is None and not shown and not follow and there_is_a_log:
+        output.say(_nothing(urgency, device=device, seq=seq, op=op, since=since, level=level))
     if records.skipped:
         output.say(f"Lines that are no records, skipped: {records.skipped} ({path})")
 
@@ -106,8 +113,15 @@ def _line(event: Event, common: Common, *, plain: bool) -> str:
         return event.to_json()
     if plain:
         return human(event)
+    front = f"{event.op or '-':<{OP_LENGTH}} " if common.verbose else ""
     shows_bytes = common.verbose > 1 and event.bytes is not None
-    return f"{dated(event)} | {event.bytes}" if shows_bytes else dated(event)
+    return f"{front}{dated(event)} | {event.bytes}" if shows_bytes else f"{front}{dated(event)}"
+
+
+def _nothing(urgency: Level, **filters: object) -> str:
+    """Why no line came: `filters` by their options, of which None was not given."""
+    asked = " ".join(f"--{name} {value}" for name, value in filters.items() if value is not None)
+    return f"No record matches {asked}." if asked else f"No record in this log is as urgent as {urgency}."
 
 
 def _whole_op(path: Path, beginning: str) -> str:
@@ -119,7 +133,7 @@ def _whole_op(path: Path, beginning: str) -> str:
     if len(exact or ops) == 1:
         return (exact or ops).pop()
     if not ops:
-        raise UsageProblem(f"no operation in {path} begins with '{beginning}'", "See: ackonce log --json")
+        raise UsageProblem(f"no operation in {path} begins with '{beginning}'", "See: ackonce log -v")
     some = ", ".join(sorted(ops)[:OPS_SHOWN_MAX])
     raise UsageProblem(f"{len(ops)} operations begin with '{beginning}'", f"Such as {some}")
 

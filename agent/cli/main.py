@@ -52,6 +52,8 @@ _MODULES = {
 """The module of `agent.cli` that registers each command: only the one that is asked for is loaded."""
 _SENDING = frozenset({"send", "set", "plan", "apply", "resume"})
 """Commands of which people wonder whether anything was sent, when they end with a failure."""
+_ASKING = frozenset({"get", "probe"})
+"""Those that send questions, and none before their words and files are understood."""
 _CLICK_ERROR: type[Exception] = typer.BadParameter.__mro__[2]  # typer does not export its own click's base
 
 
@@ -125,7 +127,9 @@ def run(argv: Sequence[str]) -> int:
         code = _wrong_input(problem, words)
     except _CLICK_ERROR as problem:
         code = _wrong_words(problem, words)
-    except (StoreError, output.OutputLost) as problem:
+    except StoreError as problem:
+        code = _no_store(problem, words)
+    except output.OutputLost as problem:
         _say_unsent(words, str(problem))
         code = Exit.NOT_SENT
     except (KeyboardInterrupt, typer.Abort):
@@ -156,7 +160,19 @@ def _insist_on_text(words: Sequence[str]) -> None:
 
 def _wrong_input(problem: UsageProblem | FileProblems, words: Sequence[str]) -> Exit:
     _say_unsent(words, str(problem))
+    if words and words[0] in _ASKING:
+        output.say("Nothing was sent.")
     return Exit.USAGE if isinstance(problem, UsageProblem) else Exit.FILE
+
+
+def _no_store(problem: StoreError, words: Sequence[str]) -> Exit:
+    from agent.cli.store_words import mending
+
+    _say_unsent(words, str(problem))
+    advice = mending(problem)
+    if advice is not None:
+        output.say(advice)
+    return Exit.NOT_SENT
 
 
 def _no_such_name(problem: OSError, words: Sequence[str]) -> Exit:

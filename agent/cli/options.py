@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from devices.problems import UsageProblem
+
 CommandFunction = Callable[..., Any]
 
 
@@ -81,6 +83,18 @@ TAKES_VALUE |= dict.fromkeys(
 """Every common option as typed, and whether a value follows it."""
 
 
+def _check_timeout(text: str | None) -> None:
+    """Commands that wait for nothing refuse it too: what is typed and not understood is never passed over."""
+    if text is None:
+        return
+    from agent.duration import parse_duration
+
+    try:
+        parse_duration(text)
+    except ValueError as problem:
+        raise UsageProblem(f"--timeout: {problem}") from None
+
+
 def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[CommandFunction], CommandFunction]:  # noqa: ANN401
     """Register a command whose function takes `Common` first."""
 
@@ -94,6 +108,7 @@ def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[CommandFu
         @functools.wraps(function)
         def with_common(**given: Any) -> Any:  # noqa: ANN401
             common = Common(**{key: given.pop(key) for key in list(given) if key in _NAMES})
+            _check_timeout(common.timeout)
             return function(common, **given)
 
         keyword = inspect.Parameter.KEYWORD_ONLY

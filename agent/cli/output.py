@@ -9,7 +9,6 @@ import os
 import shutil
 import sys
 import termios
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
@@ -17,6 +16,7 @@ from typing import Any, NoReturn
 import typer
 
 from agent.cli.exit_codes import Exit
+from agent.cli.layout import GAP, UNDER, beside, packed, padded, width
 from logs.text import escape
 
 LINE_MAX = 1_000_000
@@ -124,37 +124,36 @@ def on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def put_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+def columns() -> int | None:
+    """How wide the terminal is that stdout is; None elsewhere, where nothing is ever folded."""
+    return shutil.get_terminal_size().columns if on_terminal() else None
+
+
+def put_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Rows under their headings on a terminal, else tab-separated lines without headings. None shows as `-`.
 
-    Where a terminal is too narrow, the last column, the one for sentences, stands under each row instead of beside it.
-    No cell is ever folded, so that everything can be copied.
+    Where a terminal is too narrow, the last column, the one for sentences, stands under each row instead of beside it;
+    and where that is not enough, so do the columns before it, each cell that says something behind its heading. No cell
+    is ever folded, so that everything can be copied.
     """
     cells = [["-" if cell is None else escape(str(cell), LINE_MAX) for cell in row] for row in rows]
-    if not on_terminal():
+    room = columns()
+    if room is None:
         for row in cells:
             _print("\t".join(row))
         return
-    widths = [max(map(_width, column)) for column in zip(columns, *cells, strict=True)]
-    beside = sum(widths) + len(_GAP) * (len(columns) - 1) <= shutil.get_terminal_size().columns
-    shown = len(columns) if beside else len(columns) - 1
-    for row in [list(columns), *cells]:
-        _print(
-            _GAP.join(_padded(cell, width) for cell, width in zip(row[:shown], widths, strict=False)).rstrip()
-        )
-        if not beside and row[-1] not in ("-", columns[-1]):
-            _print(_UNDER + row[-1])
+    widths = [max(map(width, column)) for column in zip(headings, *cells, strict=True)]
+    shown = beside(widths, room)
+    _print(_beside(headings[:shown], widths))
+    for row in cells:
+        _print(_beside(row[:shown], widths))
+        if shown < len(row):
+            moved = zip(headings[shown:-1], row[shown:-1], strict=True)
+            for line in packed((f"{name} {cell}" for name, cell in moved if cell != "-"), room):
+                _print(line)
+            if row[-1] != "-":
+                _print(UNDER + row[-1])
 
 
-_GAP, _UNDER = "  ", "    "
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _width(text: str) -> int:
-    """Columns that a printable text takes on a terminal: East Asian characters take two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    return sum((unicodedata.combining(c) == 0) + (unicodedata.east_asian_width(c) in "WF") for c in text)
+def _beside(row: Sequence[str], widths: Sequence[int]) -> str:
+    return GAP.join(padded(cell, wide) for cell, wide in zip(row, widths, strict=False)).rstrip()

@@ -124,9 +124,9 @@ def _picture(service: "Service", step: "StepTold") -> "Picture | None":
     if step.entry is None:
         return None
     operation = step.entry.operation
-    story = rows(operation, service.journal.story(operation.op))
-    end = end_of(step.entry, service.leases.holder_of(step.entry.device))
-    return Picture(step.device, tuple(story), end)
+    story = service.journal.story(operation.op)
+    end = end_of(step.entry, service.leases.holder_of(step.entry.device), story)
+    return Picture(step.device, tuple(rows(operation, story)), end)
 
 
 def _header(row: "RunRow", steps: "list[StepTold]") -> dict[str, str]:

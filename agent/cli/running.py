@@ -68,7 +68,10 @@ async def _guarded(service: Service, work: Coroutine[Any, Any, T]) -> T:
     def interrupted() -> None:
         if not service.executor.stopping():
             service.executor.give_up("interrupted")
-            output.say("ackonce: interrupted; waiting for what is in flight (once more leaves it in doubt)")
+            output.say(
+                "ackonce: interrupted; nothing new begins, waiting for what is in flight (once more leaves it in "
+                "doubt)"
+            )
         elif not abandoned.done():
             abandoned.set_result(None)
 

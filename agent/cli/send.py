@@ -1,7 +1,9 @@
 """`ackonce send`: one catalog command, one true word."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from agent.service import Report, Service
     from agent.settings import Settings
     from agent.targets import Chosen
+    from devices.profile import Profile
 
 
 def register(app: typer.Typer) -> None:
@@ -53,23 +56,26 @@ def send(
     check_key(key)
     _refuse_a_plans_key(key)
     settings = settings_of(common)
-    orders = [
-        (
-            chosen,
-            order_for(
-                settings,
-                chosen,
-                words,
-                raw=raw,
-                policy=policy,
-                key=key,
-                attempts=attempts,
-                reason=common.reason,
-                if_needed=if_needed,
-            ),
-        )
-        for chosen in reachable_targets(settings, [target], profile)
-    ]
+    chosen = reachable_targets(settings, [target], profile)
+    order = partial(
+        order_for,
+        settings,
+        raw=raw,
+        policy=policy,
+        key=key,
+        attempts=attempts,
+        reason=common.reason,
+        if_needed=if_needed,
+    )
+    try:
+        orders = [(each, order(each, words)) for each in chosen]
+    except UsageProblem as problem:
+        hint = None if raw else _as_set(chosen[0].profile, words)
+        if hint is None:
+            raise
+        place = [target] if profile is None else [target, "--profile", profile]
+        hint = f"Or: ackonce set {shlex.join(place)} {hint}"
+        raise UsageProblem(problem.message, f"{problem.hint} {hint}" if problem.hint else hint) from None
     if if_needed:
         _refuse_what_counts_every_time([operation for _, operation in orders])
     deliver(common, settings, orders, target, confirm)
@@ -87,6 +93,7 @@ def deliver(
     `target` is what the person typed for the devices.
     """
     from agent.cli.running import run_agent
+    from agent.cli.store_words import mending
     from agent.store.database import StoreError
 
     batch = _Batch(common, orders)
@@ -96,13 +103,23 @@ def deliver(
     except Abandoned:
         batch.abandoned = True
     except StoreError as problem:
-        _stop(
-            batch,
-            Exit.NOT_SENT,
-            str(problem),
-            "Without a journal nothing is sent. Make room or mend it there, then try again.",
-        )
+        advice = mending(problem)
+        _stop(batch, Exit.NOT_SENT, str(problem), *([advice] if advice is not None else []))
     raise typer.Exit(_end(batch))
+
+
+def _as_set(profile: "Profile", words: Sequence[str]) -> str | None:
+    """The pairs that `ackonce set` takes, where these words are such; None where they are not, or make no sense."""
+    from devices.calls import as_settings
+    from devices.catalog import call_to_set
+
+    pairs = as_settings(profile, words)
+    try:
+        for name, _, value in (pair.partition("=") for pair in pairs):
+            call_to_set(profile, name, value)
+    except UsageProblem:
+        return None
+    return shlex.join(pairs) or None
 
 
 def _refuse_unknown_options(words: Sequence[str], *, raw: bool) -> None:

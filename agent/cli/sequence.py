@@ -49,6 +49,11 @@ def rows(operation: Operation, story: Sequence[tuple[str | None, Evidence, str]]
     return [row for step, fact, utc in story for row in teller.told(step, fact, utc)]
 
 
+def no_way(fact: NotSent, *, sent: bool) -> str:
+    """That the device was not reached, in words. `sent`: after a copy, so that it was only to be asked."""
+    return f"it could not be asked: {fact.why}" if sent else f"nothing was sent: {fact.why}"
+
+
 class _Teller:
     """Tells facts in their order; remembers the beginning and the last copy."""
 
@@ -104,7 +109,7 @@ class _Teller:
                 session = f"session {fact.session}" if fact.session is not None else ""
                 yield Row(at_s, Way.NOTE, f"connection {fact.conn}", session)
             case NotSent():
-                yield Row(at_s, Way.NOTE, f"no copy left: {fact.why}")
+                yield Row(at_s, Way.NOTE, no_way(fact, sent=self._sent is not None))
             case Person():
                 yield Row(at_s, Way.NOTE, f"resolved by {words.text if words is not None else fact.who}")
             case _:

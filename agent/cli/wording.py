@@ -3,14 +3,17 @@
 Every sentence says what happened, whether anything was sent, and what to do next.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agent.address import typed
 from agent.cli.exit_codes import Exit
-from agent.operation import Cause, Operation, Outcome, Result
+from agent.operation import BOOT, Cause, Operation, Outcome, Result
 from logs.text import escape
 
 if TYPE_CHECKING:
+    from agent.evidence import Evidence
     from agent.journal import Entry
     from agent.service import Report
 
@@ -25,7 +28,7 @@ _NEXT_BY_CAUSE = {
     Cause.INTERRUPTED: "Type it again to do it.",
     Cause.KEY: "Use another key for another command.",
 }
-
+"""What to type where nothing was sent. `Cause.UNFIT` has many reasons: the one that can be looked into is `unread`."""
 
 _BY_OUTCOME = {
     Outcome.APPLIED: Exit.OK,
@@ -112,12 +115,79 @@ def row(report: "Report") -> tuple[object, ...]:
     )
 
 
-def proposal(result: Result) -> str:
-    """What the last reading suggests of an operation that stays in doubt; for a person, who may know more."""
-    if result.value is None:
-        return "Nothing that can be read tells."
-    seen = f"It was {result.before or 'not read'} before and reads {result.value} now"
-    match result.value:
+def what_next(device: str, profile: str, cause: Cause | None, unread: str | None = None) -> str | None:
+    """What to type after nothing was read or sent, for the cause that it had; None where nobody can tell.
+
+    `unread`: the setting that the device did not tell, where that is why.
+    """
+    name = typed(device, profile)
+    if unread == BOOT:
+        return f"See what it answers: ackonce probe {name} -vv"
+    if unread is not None:
+        return f"See what it answers: ackonce get {name} {unread} -vv"
+    hint = _NEXT_BY_CAUSE.get(cause) if cause is not None else None
+    return hint.format(device=name) if hint is not None else None
+
+
+def send_again(operation: Operation) -> str:
+    """What to type after a command that certainly had no effect."""
+    from agent.fleet.failures import again
+
+    return f"If it is still wanted: {again(operation)}"
+
+
+def resolve_command(operation: Operation) -> str:
+    """What a person types who has found out what became of an operation."""
+    return f"ackonce doubt resolve {operation.op} --applied|--not-applied --reason TEXT"
+
+
+def still_in_doubt(operation: Operation, result: Result, learnt: Sequence["Evidence"]) -> list[str]:
+    """What a check that did not settle a doubt has shown, and what to type next; for a person, who may know more.
+
+    `learnt`: the facts that this check has added. Without any there was nothing to ask.
+    """
+    found = _reading(operation, result, learnt)
+    failed = _unasked(learnt)
+    if failed is not None:
+        told = f" {found}" if found is not None else ""
+        return [
+            f"Still in doubt: {operation.device} {failed} now.{told} When it can: ackonce doubt check {operation.op}",
+            f"or, when you have looked: {resolve_command(operation)}",
+        ]
+    told = found or "Nothing that can be read tells."
+    return [f"Still in doubt. {told} Look at the equipment, then: {resolve_command(operation)}"]
+
+
+def _unasked(learnt: Sequence["Evidence"]) -> str | None:
+    """Why the device has told nothing of an operation, where it may at another time; None where it has answered."""
+    from agent.evidence import BadSession, Burnt, Deferred, Found, NotSent, Reading, Spent, Unanswered
+
+    for fact in reversed(learnt):
+        match fact:
+            case NotSent() | Found(answered=False):
+                return "could not be asked"
+            case Unanswered() | Reading(value=None):
+                return "gave no usable answer"
+            case Deferred():
+                return "was too busy to tell"
+            case Reading() | Found() | BadSession() | Burnt() | Spent():
+                return None
+    return None
+
+
+def _reading(operation: Operation, result: Result, learnt: Sequence["Evidence"]) -> str | None:
+    """What the setting suggests that this check has read; None where it has read nothing."""
+    from agent.evidence import Reading
+
+    back = operation.terms.readback
+    read = [
+        fact for fact in learnt if isinstance(fact, Reading) and back is not None and fact.value is not None
+    ]
+    values = [fact.value for fact in read if back is not None and fact.setting == back.setting]
+    if not values:
+        return None
+    seen = f"It was {result.before or 'not read'} before and reads {values[-1]} now"
+    match values[-1]:
         case result.expected:
             return f"{seen}, as if the command had taken effect; that alone does not prove it."
         case result.before:
@@ -139,17 +209,18 @@ def advice(report: "Report", *, why: bool) -> list[str]:
             return [
                 f"{name}: '{operation.command}' was sent, and nobody can tell yet whether it took effect{end}",
                 f"It blocks further changes to {name}. Next: ackonce doubt check {operation.op}",
-                f"or, when you have looked: ackonce doubt resolve {operation.op} --applied|--not-applied --reason TEXT",
+                f"or, when you have looked: {resolve_command(operation)}",
             ]
         case Outcome.NOT_SENT:
-            hint = _NEXT_BY_CAUSE.get(result.cause or Cause.UNREACHABLE, "")
+            cause = result.cause or Cause.UNREACHABLE
+            hint = what_next(name, operation.profile, cause, result.unread)
             sentence = f"{name}: nothing of '{operation.command}' was sent{end}"
-            return [sentence, *([hint.format(device=name)] if hint else [])]
+            return [sentence, *([hint] if hint is not None else [])]
         case Outcome.REFUSED:
             return [f"{name}: '{operation.command}' was sent and had no effect{end}"]
         case Outcome.NOT_APPLIED:
             return [
                 f"{name}: '{operation.command}' was sent, has had no effect and never will{end}",
-                "Send it again if you still want it.",
+                send_again(operation),
             ]
     return []

@@ -16,8 +16,6 @@ from agent.station import Means
 
 WAIT_MAX_S = 600.0
 """A machine that was started with an earlier time makes nobody wait for longer."""
-SLICE_S = 0.25
-"""Waits are cut into such pieces, so that Ctrl-C is heard."""
 
 
 @dataclass(slots=True)
@@ -83,11 +81,6 @@ class Debts:
         """A new connection was opened on a quiet stream, or cut it: nothing is owed on it."""
         self.now = Debt()
 
-    async def wait_out(self) -> None:
-        """On a stream that outlives reopening: wait until nothing that was asked can be answered any more."""
-        if self.stream is not None:
-            await self._clock.sleep(max(0.0, self.now.until_s - self._clock.now_s()))
-
     async def wait_until_quiet(self, lease: Lease | None) -> None:
         """Wait for answers to earlier requests, of whatever process, and with a lease for its copies to arrive.
 
@@ -100,11 +93,8 @@ class Debts:
         if wait_s >= WORTH_TELLING_S:
             what = "request may still be answered" if owed_s >= wait_s else "copy may still arrive"
             self._told.waiting(wait_s, f"an earlier {what} until then")
-        until_s = self._clock.now_s() + wait_s
-        while (left_s := until_s - self._clock.now_s()) > 0:
-            if self._stopping():
-                raise Unreachable("interrupted while waiting for the line to be quiet")
-            await self._clock.sleep(min(left_s, SLICE_S))
+        if not await self._clock.wait(wait_s, self._stopping):
+            raise Unreachable("interrupted while waiting for the line to be quiet")
         if lease is not None:
             lease.quiet_from = None
 

@@ -1,21 +1,17 @@
 """How does the agent work through the scripts that people already have? One run of a program is one exchange.
 
-`run` of the profile, with the device, its URL and the command filled in (CATALOG.md 4). Exit 0 is an ack, an exit from
-1 to 125 a refusal. A run that took too long is killed with all that it started, and means nothing; so do signals, and
-126 and 127, with which a shell says that it could not run something. What a program prints on stdout is its answer.
+`run` of the profile, with the device, its URL and the command filled in (CATALOG.md 4). Rules:
+
+* Exit 0 is an ack, an exit from 1 to 125 a refusal. A program that was not started has sent nothing.
+* A run that took too long is killed with all that it started, and means nothing; so do signals, and codes from 126 up,
+  with which a shell says that it could not run something, or that something was killed, and ssh that it failed.
+* What it prints on stdout is its answer. Of a failure the last line of stderr is told, without secrets.
 """
 
-import asyncio
-import contextlib
-import os
 import re
 import shutil
-import signal
-from asyncio.subprocess import DEVNULL, Process
-from dataclasses import dataclass
-from tempfile import TemporaryFile
-from typing import IO
 
+from agent.dialects.program import OUTPUT_MAX, Ended, NotStarted, run
 from agent.dialects.unnumbered import UnnumberedStation
 from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown, Unsent
 from agent.journal import Intent
@@ -25,20 +21,14 @@ from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswe
 from agent.steps import Session
 from devices.profile import Profile
 from devices.templates import render
+from logs.text import escape
+from protocol.line import LINE_MAX
 
 REFUSALS = range(1, 126)
-OUTPUT_MAX = 65_536
-"""Bytes of a program's output that are looked at."""
-CANNOT_RUN = 127
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """How a program ended: its exit status (negative: a signal), None where it was killed; what it printed."""
-
-    status: int | None
-    out: str
-    err: str
+ANSWER_MAX = LINE_MAX
+"""Characters that are kept of what comes with an ack: as many as equipment says with a line."""
+SAID_MAX = 300
+"""Characters of a program's output that a sentence repeats."""
 
 
 class ExecStation(UnnumberedStation):
@@ -115,80 +105,83 @@ class ExecStation(UnnumberedStation):
         if still is not None:
             self._answered()
             return Unsent(still.why)
-        ended = await self._run(self.veil.lift(intent.sent.text), silence_s)
+        try:
+            ended = await self._run(self.veil.lift(intent.sent.text), silence_s)
+        except NotStarted as problem:
+            self._answered()
+            return Unsent(str(problem))
         if ended.status == 0:
             self._answered()
-            return Acked(intent.sent.attempt, False, ended.out or None)
+            return Acked(intent.sent.attempt, False, self._answer(ended.out))
         if ended.status in REFUSALS:
             self._answered()
-            return Nakked(intent.sent.attempt, _last_line(ended.err) or f"exit {ended.status}")
+            return Nakked(intent.sent.attempt, self._said(ended) or f"exit {ended.status}")
+        said = self._said(ended)
         self._means.told.warn(
-            f"the program {_ending(ended.status, silence_s)}, which says nothing about the device"
+            f"the program {ended.how}, which says nothing about the device{': ' + said if said else ''}"
         )
-        return Unknown("silence" if ended.status is None else "lost")
+        return Unknown("silence" if ended.status is None else "lost", self._failure(ended))
 
     async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
         """Run the program once for a query; its answer is stdout, or the group `value` of `reply` found in it."""
-        ended = await self._run(query, self._patience.silence_s)
+        try:
+            ended = await self._run(query, self._patience.silence_s)
+        except NotStarted as problem:
+            return ReadAnswer(None, str(problem))
         if ended.status is None:
             return ReadAnswer(None)
         if ended.status != 0:
-            said = _last_line(ended.err)
-            return ReadAnswer(None, f"the program {_ending(ended.status, 0.0)}{': ' + said if said else ''}")
-        if reply is None:
-            return ReadAnswer(ended.out) if ended.out else ReadAnswer(None, "the program printed nothing")
-        match = re.search(reply, ended.out, re.MULTILINE)
-        value = match.groupdict().get("value") if match is not None else None
-        return ReadAnswer(
-            value, None if value is not None else f"no value in what the program printed: {ended.out}"
-        )
+            return ReadAnswer(None, self._failure(ended))
+        value = _value(ended, reply)
+        return ReadAnswer(value, None if value is not None else self._without_value(ended))
 
     def close(self) -> None:
         """Nothing stays open between two runs."""
 
-    async def _run(self, command: str, silence_s: float) -> _Run:
+    async def _run(self, command: str, silence_s: float) -> Ended:
+        """Run the program once. Raises NotStarted."""
         words = {"device": self._name, "command": command, "url": self._expected.url}
         argv = [render(word, words) for word in self._profile.run]
         if self._means.trace is not None:
             self._means.trace(">", " ".join(argv).encode())
-        # Files, not pipes: something that the program leaves behind may keep a pipe open for ever.
-        with TemporaryFile() as out, TemporaryFile() as err:
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *argv, stdin=DEVNULL, stdout=out, stderr=err, start_new_session=True
-                )
-            except OSError as problem:
-                return _Run(CANNOT_RUN, "", f"{argv[0]} cannot be run: {problem.strerror}")
-            killed = False
-            try:
-                async with asyncio.timeout(silence_s):
-                    await process.wait()
-            except TimeoutError:
-                killed = True
-                _kill(process)
-                await process.wait()
-            ended = _Run(None if killed else process.returncode, _read(out), _read(err))
+        ended = await run(argv, silence_s)
         if self._means.trace is not None:
             self._means.trace("<", f"{ended.out}\n{ended.err}".strip().encode())
         return ended
 
+    # --- what it says -------------------------------------------------------------------------------------------------
 
-def _read(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(OUTPUT_MAX).decode(errors="backslashreplace").strip()
+    def _failure(self, ended: Ended) -> str:
+        """How a program failed, and what it said of it."""
+        said = self._said(ended)
+        return f"the program {ended.how}{': ' + said if said else ''}"
+
+    def _without_value(self, ended: Ended) -> str:
+        """Why a program that ended well gave no value."""
+        if ended.cut:
+            return f"the program printed more than {OUTPUT_MAX} bytes, and no value is found in the first of them"
+        if not ended.out:
+            return "the program printed nothing"
+        return f"no value in what the program printed: {self._told(ended.out)}"
+
+    def _said(self, ended: Ended) -> str:
+        """The last line that a program wrote to stderr."""
+        lines = ended.err.splitlines()
+        return self._told(lines[-1].strip()) if lines else ""
+
+    def _told(self, text: str) -> str:
+        """A program's words as a sentence repeats them; masked before they are cut: a piece of a secret is one, too."""
+        return escape(self.veil.mask(text), SAID_MAX)
+
+    def _answer(self, out: str) -> str | None:
+        """What comes with an ack."""
+        out = self.veil.mask(out)
+        return (out if len(out) <= ANSWER_MAX else f"{out[: ANSWER_MAX - 3]}...") or None
 
 
-def _kill(process: Process) -> None:
-    """End a program and what it started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _last_line(text: str) -> str:
-    return text.splitlines()[-1].strip() if text else ""
-
-
-def _ending(status: int | None, silence_s: float) -> str:
-    if status is None:
-        return f"did not end within {silence_s:g} s and was killed"
-    return f"was ended by signal {-status}" if status < 0 else f"ended with exit {status}"
+def _value(ended: Ended, reply: str | None) -> str | None:
+    """What stands in a program's answer; the beginning of a long one could be any other value."""
+    if reply is None:
+        return None if ended.cut else ended.out or None
+    match = re.search(reply, ended.out, re.MULTILINE)
+    return match.groupdict().get("value") if match is not None else None

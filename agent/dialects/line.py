@@ -32,6 +32,8 @@ class LineStation(StreamStation):
         super().__init__(lease, expected, patience, means, profile, stream=stream, gap_s=gap_s)
         self._grammar = _grammar(profile)
         self._requester = LineRequester(self._grammar)
+        self._collided = False
+        self._puzzled = False
         self._started = asyncio.Event()
 
     def unfit(self, text: str) -> str | None:
@@ -46,6 +48,7 @@ class LineStation(StreamStation):
 
     def _new_codec(self) -> Codec:
         self._requester = LineRequester(self._grammar)
+        self._collided = False
         self._started.clear()
         return self._requester
 
@@ -67,7 +70,18 @@ class LineStation(StreamStation):
         """While a copy is owed only `reply` answers: a refusal could be the copy's."""
         return partial(self._requester.ask, query, reply, refusable=not self._debts.stand)
 
+    def _unheard(self) -> None:
+        """What was said instead may be an answer that the profile does not know; once is enough."""
+        said = next((stray.line for stray in reversed(self._strays) if stray.why == "junk"), None)
+        if said is not None and not self._puzzled:
+            self._puzzled = True
+            self._means.told.warn(
+                f"the device says '{said}', which the profile {self._profile.name} does not take for an answer"
+            )
+
     def _why_mute(self) -> str:
+        if self._collided:
+            return "the echo that the profile declares does not come back whole: is 'echo: true' right"
         if self._strays:
             return "a prompt, another ack, another device?"
         return "another device, another speed, another line ending"
@@ -95,6 +109,8 @@ class LineStation(StreamStation):
                 self._noticed = [Booted(self._conn)]
             case Ignored(why="answer" | "junk"):
                 self._astray(event)
+            case Ignored(why="collision"):
+                self._collided = True
         return None
 
     def _ignored(self, event: Event) -> None:
@@ -115,7 +131,7 @@ class LineStation(StreamStation):
 _HINTS = {
     "echo": "the device or its adapter sends our own line back; if it always does, the profile needs 'echo: true'",
     "collision": "another line than ours came back, though the profile says that the device echoes: it is not believed",
-    "telnet": "a terminal server negotiates telnet options: set its port to raw",
+    "telnet": "a terminal server negotiates telnet options: set its port to raw, or write rfc2217:// in its URL",
 }
 
 

@@ -99,5 +99,5 @@ def foreign(epoch: int, drawn: int) -> str:
     """Why a device is left alone whose epoch our store has not drawn (WIRE.md 4.7)."""
     return (
         f"another store has used the device (its epoch is {epoch}, ours is {drawn}); "
-        "ackonce probe --take-over --reason TEXT makes it ours"
+        "ackonce probe TARGET --take-over --reason TEXT makes it ours"
     )

@@ -157,6 +157,9 @@ class StreamStation(UnnumberedStation):
     def _why_mute(self) -> str:
         """What may be wrong where a device does not answer a question, in a few words."""
 
+    def _unheard(self) -> None:
+        """A request ended without an answer: tell what a person might mend."""
+
     async def _until_it_hears(self) -> None:
         """Let a device become ready after its link was opened."""
         if self._patience.open_s > 0:
@@ -198,7 +201,7 @@ class StreamStation(UnnumberedStation):
         answer = await self.read(*question)
         took_s = self._clock.now_s() - started_s
         if answer == ReadAnswer(None):
-            raise await self._mute(question[0])
+            raise self._mute(question[0])
         return identity, took_s
 
     async def reach(self, changing: Lease | None) -> Identity:
@@ -255,7 +258,7 @@ class StreamStation(UnnumberedStation):
         if identity is None:
             greeting = self._greeting()
             if greeting is not None and await self.read(*greeting) == ReadAnswer(None):
-                raise await self._mute(greeting[0])
+                raise self._mute(greeting[0])
             return Identity(model=self._profile.model)
         answer = await self.read(identity.read, identity.reply)
         if answer.problem is not None and self._debts.stream is not None:
@@ -266,18 +269,17 @@ class StreamStation(UnnumberedStation):
         if answer.problem is not None:
             raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
         if answer.value is None:
-            raise await self._mute(identity.read)
+            raise self._mute(identity.read)
         return self._identified(identity.expect, answer.value)
 
     def _unanswering(self) -> str | None:
         """What came in instead of an answer, if anything."""
         return self._strays[-1].line if self._strays else None
 
-    async def _mute(self, query: str) -> Unreachable:
-        """What to raise where a question got no answer, once the answer can no longer come."""
+    def _mute(self, query: str) -> Unreachable:
+        """What to raise where a question got no answer. What it owes is in the store, for whoever asks next."""
         heard = self._unanswering()
         ended = self._exchange.broken if self._exchange is not None else None
-        await self._debts.wait_out()
         if heard is not None and ended is not None:
             return Unreachable(
                 f"{self._expected.url} says '{escape(heard)}' and then the connection is gone: {ended} "
@@ -433,6 +435,7 @@ class StreamStation(UnnumberedStation):
         outcome = await self._exchange.ask(request(), warrant, silence_s)
         if not isinstance(outcome, Answer):
             self._owed = self._debts.now
+            self._unheard()
         return outcome
 
     # --- what comes in ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from agent.address import typed
 from agent.operation import Cause, Operation, Outcome, Result
 from logs.text import escape
 
@@ -113,6 +114,7 @@ BY_ERROR: Mapping[str, FailureClass] = {
     "agent.fleet.agents.NameTaken": FailureClass.VALIDATION,
     "agent.store.database.Refused": FailureClass.POLICY,
     "agent.store.database.StoreError": FailureClass.STORE,
+    "agent.dialects.program.NotStarted": FailureClass.VALIDATION,
     "agent.links.link.Unreachable": FailureClass.TRANSPORT,
     "agent.links.link.LinkLost": FailureClass.TRANSPORT,
     "agent.links.link.PortHeld": FailureClass.POLICY,
@@ -283,7 +285,19 @@ _INSIDE: Mapping[FailureClass, str] = {
 }
 
 
+def again(operation: Operation) -> str:
+    """What to type to ask for an operation once more: under its key, or with the run that it belongs to."""
+    if operation.run:
+        return f"ackonce resume {operation.run}"
+    key = f" --key {shlex.quote(operation.key)}" if operation.key is not None else ""
+    device = typed(operation.device, operation.profile)
+    return f"ackonce send {device} {shlex.quote(operation.command)}{key}"
+
+
 def _filled(hint: str, operation: Operation) -> str:
-    device, command = shlex.quote(operation.device), shlex.quote(operation.command)
-    again = f"ackonce resume {operation.run}" if operation.run else f"ackonce send {device} {command}"
-    return hint.format(again=again, device=device, command=command, op=operation.op)
+    return hint.format(
+        again=again(operation),
+        device=typed(operation.device, operation.profile),
+        command=shlex.quote(operation.command),
+        op=operation.op,
+    )

@@ -1,7 +1,7 @@
 """Which devices does this agent lead to, and which of them does it probe?
 
 All of its inventory. What cannot be probed keeps its route, and is told with why; so is a device that no target can be
-made of, which has none.
+made of, which has none. A device with two names is probed under the first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from agent.fleet.looks import unprobed
 from agent.inventory import Device
 from agent.settings import Settings
 from agent.stations import Target
-from agent.targets import choose_devices, inventory_of
+from agent.targets import inventory_of, named_twice, with_profiles
 from devices.problems import FileProblems, UsageProblem
 
 
@@ -39,12 +39,16 @@ def watched(settings: Settings) -> Watched:
     told: list[str] = []
     for devices in by_profile.values():
         try:
-            chosen = choose_devices(settings, [(device, inventory.defaults) for device in devices])
+            chosen = with_profiles(settings, [(device, inventory.defaults) for device in devices])
         except (UsageProblem, FileProblems) as problem:
             told += [f"{_names(devices)}: not probed: {'; '.join(str(problem).splitlines())}"]
             continue
+        again = {
+            second: f"it is the same device as {first} ({what})"
+            for first, second, what in named_twice(chosen)
+        }
         for each in chosen:
-            why = unprobed(each.target)
+            why = again.get(each.device.name) or unprobed(each.target)
             if why is None:
                 targets.append(each.target)
             else:

@@ -1,9 +1,9 @@
 """What in a profile loads but is unwise, and what could go wrong because of it?
 
 The part of CATALOG.md sections 2 and 4 that does not refuse to load. `error` means that a claim of the profile would
-let the agent believe something untrue, or has no effect; `warning` means slower, blinder or harder to check. The rules
-are in `whole` (the profile as a whole), `times`, `lines` (telling lines apart), `registers` (Modbus), `proofs` (what a
-reading proves) and `commands` (their nature).
+let the agent believe something untrue, or has no effect; `warning` means slower, blinder or harder to check; `note`
+is what may well be meant so and should be known. The rules are in `whole` (the profile as a whole), `times`, `lines`
+(telling lines apart), `registers` (Modbus), `proofs` (what a reading proves) and `commands` (their nature).
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ class Finding:
     """One remark.
 
     Attributes:
-        level: error or warning.
+        level: error, warning or note.
         line: of the profile's file, from 1; None where the file is not at hand or as a whole is meant.
         where: the part of the profile, such as a command's name.
         message: what could go wrong, one sentence.

@@ -15,6 +15,7 @@ from devices.patterns import examples, exclude, is_bound
 from devices.profile import Line, Profile, Setting
 from devices.samples import texts_of
 from devices.source import Path
+from devices.templates import is_control
 from devices.values import normalise
 
 _TAKEN_FOR: Mapping[str, str] = MappingProxyType(
@@ -26,6 +27,8 @@ _TAKEN_FOR: Mapping[str, str] = MappingProxyType(
         "notice": "a notice, and an answer that holds it be thrown away",
     }
 )
+_SPELLED_END = re.compile(r"\\[rn]$")
+_IN_QUOTES = r'"\r\n", in double quotes'
 _NOISE = ("~", "#~ 9 zz")
 """Lines that no equipment sends as an answer; a pattern that takes them all takes anything."""
 
@@ -52,6 +55,37 @@ def _bounds(profile: Profile) -> Iterator[Remark]:
     if profile.line.nak is None:
         message = "no 'nak': a refusal is not recognised and counts as silence"
         yield Remark("warning", ("line",), "line.nak", message)
+
+
+def _ends(profile: Profile) -> Iterator[Remark]:
+    """Find requests that do not end as somebody may have meant: single quotes make text of an escape."""
+    if profile.line is None:
+        return
+    eol = profile.line.eol
+    if not is_control(eol):
+        message = (
+            f"each request ends in '{eol}' and in no line end; where one is needed, write it as {_IN_QUOTES}"
+        )
+        yield Remark("note", ("line", "eol"), "line.eol", message)
+    for path, where, text in _requests(profile):
+        if _SPELLED_END.search(text):
+            message = (
+                f"the backslashes at the end of '{text}' would be sent as they are: leave them out, line.eol is the "
+                f"end of every request, such as {_IN_QUOTES}"
+            )
+            yield Remark("warning", path, where, message)
+
+
+def _requests(profile: Profile) -> Iterator[tuple[Path, str, str]]:
+    """Yield (path, part of the profile, text) of what is written on the line."""
+    identity = profile.identity
+    asked: list[tuple[Path, str, str | None]] = [
+        (("boot_read",), "boot_read", profile.boot_read),
+        (("identity", "read"), "identity", identity.read if identity else None),
+    ]
+    asked += [(("settings", name, "read"), name, each.read) for name, each in profile.settings.items()]
+    asked += [((*path, "send"), command.name, command.send) for path, command in commands_of(profile)]
+    yield from ((path, where, text) for path, where, text in asked if text is not None)
 
 
 def _takes_anything(pattern: str) -> bool:
@@ -156,4 +190,4 @@ def _alike_besides(profile: Profile, line: Line) -> Iterator[Remark]:
             yield Remark("warning", (key,), key, message)
 
 
-RULES: tuple[Callable[[Profile], Iterator[Remark]], ...] = (_bounds, _overlaps, _echoes, _alike)
+RULES: tuple[Callable[[Profile], Iterator[Remark]], ...] = (_ends, _bounds, _overlaps, _echoes, _alike)

@@ -9,7 +9,7 @@ from devices.kinds import EffectClass
 from devices.profile import Command, Profile, Setting
 from devices.source import Path
 
-Level = Literal["error", "warning"]
+Level = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)

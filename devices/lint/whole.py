@@ -1,6 +1,8 @@
 """What is unwise about a profile as a whole: its sources, its identity, restarts, the program that it runs?"""
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path as FilePath
 
 from devices.lint.remark import Remark, commands_of, is_cumulative, read_back
 from devices.profile import Profile, Setting
@@ -13,6 +15,9 @@ def _claims(profile: Profile) -> Iterator[Remark]:
     if profile.identity is None and profile.dialect != "lsq":
         message = "no 'identity': another device behind the same address would be written to unnoticed"
         yield Remark("warning", ("profile",), "identity", message)
+    if not profile.commands:
+        message = "none, so that nothing can be sent with this profile, only read"
+        yield Remark("note", ("commands",), "commands", message)
 
 
 def _restarts(profile: Profile) -> Iterator[Remark]:
@@ -68,6 +73,7 @@ def _forgets(setting: Setting) -> bool:
 def _program(profile: Profile) -> Iterator[Remark]:
     if profile.dialect != "exec":
         return
+    yield from _program_beside_it(profile)
     given = " ".join(profile.run)
     reads = [setting.read for setting in profile.settings.values()] + [profile.boot_read]
     if "{command}" not in given and len(profile.commands) + sum(read is not None for read in reads) > 1:
@@ -88,6 +94,15 @@ def _program(profile: Profile) -> Iterator[Remark]:
                 "to have refused: leave it out only where every failure comes before any effect"
             )
             yield Remark("warning", path, command.name, message)
+
+
+def _program_beside_it(profile: Profile) -> Iterator[Remark]:
+    """A program that the file names relative to itself belongs to it, so it can be looked for."""
+    program, folder = FilePath(profile.run[0]), FilePath(profile.source).absolute().parent
+    if folder in program.parents and not (program.is_file() and os.access(program, os.X_OK)):
+        wrong = "is not executable (chmod +x)" if program.is_file() else "is not there"
+        message = f"{program} {wrong}, so that nothing can be sent or read"
+        yield Remark("warning", ("run",), "run", message)
 
 
 RULES: tuple[Callable[[Profile], Iterator[Remark]], ...] = (_claims, _restarts, _openings, _program)

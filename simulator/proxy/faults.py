@@ -37,7 +37,10 @@ _HEX = Parameter("HEX", b"\xff\x00")
 _FAULTS: Mapping[str, Entry] = MappingProxyType(
     {
         ProxyFault.CUT: Entry("both sides end (a pty: the plug is pulled), and the message is lost"),
-        ProxyFault.RST: Entry("TCP connections on both sides are reset, with all that is under way"),
+        ProxyFault.RST: Entry(
+            "TCP connections on both sides are reset, with all that is under way; a serial port hears nothing of it,"
+            " so that one side has to be TCP"
+        ),
         ProxyFault.FREEZE: Entry(
             "nothing passes this connection for S seconds, then everything does, in order", (_S,)
         ),
@@ -63,4 +66,4 @@ _FAULTS: Mapping[str, Entry] = MappingProxyType(
         ),
     }
 )
-PROXY = Vocabulary(("to", "from"), _FAULTS)
+PROXY = Vocabulary("the proxy", ("to", "from"), _FAULTS)

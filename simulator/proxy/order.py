@@ -9,10 +9,10 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.proxy.faults import PROXY
+from simulator.proxy.faults import PROXY, ProxyFault
 from simulator.proxy.host import Route, serve
 from simulator.proxy.passage import FRAMES, Observer, Traffic
-from simulator.proxy.places import PtyPlace, listening_place, place_behind
+from simulator.proxy.places import PtyPlace, TcpPlace, listening_place, place_behind
 from simulator.report import plain, rows_of, show_rows
 from simulator.setup import USAGE, SimulateError, plan_of
 
@@ -50,6 +50,15 @@ def serve_order(order: Order, observe: Observer, *, as_json: bool) -> None:
     """Serve a proxy and print what it counted; raises SimulateError."""
     route = order.route
     plan = plan_of("--faults", order.faults, PROXY)
+    if (
+        ProxyFault.RST in plan.faults
+        and not isinstance(route.listen, TcpPlace)
+        and not isinstance(route.to, TcpPlace)
+    ):
+        raise SimulateError(
+            "--faults: rst resets TCP connections, and there is none on either side. To pull the plug: cut",
+            USAGE,
+        )
     if order.frame not in FRAMES:
         close = difflib.get_close_matches(order.frame, FRAMES, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""

@@ -165,7 +165,7 @@ def open_serial(place: SerialPlace, heard: Callable[[bytes], None], left: Left) 
 
 def pty_port(heard: Callable[[bytes], None], link: Path | None) -> PtyPort:
     """Make a serial port for clients; raises OSError."""
-    return PtyPort(heard, lambda: None, link)
+    return PtyPort(heard, lambda: False, link)
 
 
 def _unheard(_data: bytes) -> None:

@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from agent.address import Address, parse_url
 from agent.duration import parse_duration
 
+NO_NAME = (
+    "'{}' must be exec:NAME, such as exec:pump-7: what the program calls the device, with none of *?[]:,= in it, and "
+    "no @, / or - in front"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "url"),
@@ -21,6 +26,8 @@ from agent.duration import parse_duration
         ("serial:/dev/ttyUSB0", "serial:/dev/ttyUSB0"),
         ("serial:/dev/ttyUSB0?stop=1&baud=9600&parity=e", "serial:/dev/ttyUSB0?baud=9600&parity=E&stop=1"),
         ("serial:COM3?bits=7", "serial:COM3?bits=7"),
+        ("exec:pump-7", "exec:pump-7"),
+        (" EXEC:Rack-1/PSU.2 ", "exec:Rack-1/PSU.2"),
     ],
 )
 def test_one_link_has_one_url(text: str, url: str) -> None:
@@ -33,6 +40,7 @@ def test_one_link_has_one_url(text: str, url: str) -> None:
 def test_parts() -> None:
     """Scheme, host, port, path and options are apart."""
     assert parse_url("tcp://[::1]:7") == Address("tcp", "::1", 7, "", (), "tcp://[::1]:7")
+    assert parse_url("exec:P1") == Address("exec", "P1", 0, "", (), "exec:P1")
     assert parse_url("serial:/dev/x?parity=N&baud=300") == Address(
         "serial", "", 0, "/dev/x", (("baud", "300"), ("parity", "N")), "serial:/dev/x?baud=300&parity=N"
     )
@@ -43,14 +51,14 @@ def test_parts() -> None:
     [
         ("10.3.0.12:7001", "'10.3.0.12:7001' has no scheme; did you mean tcp://10.3.0.12:7001?"),
         ("/dev/ttyUSB0", "'/dev/ttyUSB0' has no scheme; did you mean serial:/dev/ttyUSB0?"),
-        ("", "'' is not an address: tcp://HOST:PORT, serial:PATH or rfc2217://HOST:PORT"),
+        ("", "'' is not an address: tcp://HOST:PORT, serial:PATH, rfc2217://HOST:PORT or exec:NAME"),
         (
             "http://host:80",
-            "'http://host:80' is not an address: tcp://HOST:PORT, serial:PATH or rfc2217://HOST:PORT",
+            "'http://host:80' is not an address: tcp://HOST:PORT, serial:PATH, rfc2217://HOST:PORT or exec:NAME",
         ),
         (
             "tcp:host:80",
-            "'tcp:host:80' is not an address: tcp://HOST:PORT, serial:PATH or rfc2217://HOST:PORT",
+            "'tcp:host:80' is not an address: tcp://HOST:PORT, serial:PATH, rfc2217://HOST:PORT or exec:NAME",
         ),
         ("tcp://host", "'tcp://host' names no port: tcp://HOST:PORT"),
         ("tcp://[::1]", "'tcp://[::1]' names no port: tcp://HOST:PORT"),
@@ -78,6 +86,11 @@ def test_parts() -> None:
             "serial:/dev/x?baud=0",
             "'baud' in 'serial:/dev/x?baud=0' must be a whole number such as 9600, once",
         ),
+        *(
+            (text, NO_NAME.format(text))
+            for text in ("exec:", "exec://pump", "exec:-f", "exec:@file", "exec:a=b", "exec:a:1", "exec:p*")
+        ),
+        ("exec:a b", "blanks or control characters in 'exec:a b'"),
         ("serial:/dev/x?stop=1&stop=2", "'stop' in 'serial:/dev/x?stop=1&stop=2' must be 1, 1.5 or 2, once"),
     ],
 )
@@ -89,7 +102,7 @@ def test_what_is_no_address(text: str, message: str) -> None:
 
 @given(
     text=st.text(alphabet="tcpserial:/[]0123456789abf.?&=-%@ ", max_size=25)
-    | st.from_regex(r"(tcp|serial|rfc2217):.*")
+    | st.from_regex(r"(tcp|serial|rfc2217|exec):.*")
 )
 @settings(derandomize=True, max_examples=300, deadline=None)
 def test_any_text_is_an_address_or_a_value_error(text: str) -> None:

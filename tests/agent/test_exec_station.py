@@ -5,10 +5,13 @@ Each script keeps its own ledger: what it really did is read from there.
 
 import asyncio
 import stat
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from agent.dialects.exec import SAID_MAX
 from agent.links.link import Unreachable
 from agent.operation import Cause, Operation, Outcome, Proof, Result
 from agent.service import Service
@@ -19,11 +22,17 @@ from agent.terms import terms_for
 from devices.catalog import choose, resolve
 from devices.loader import load
 from devices.profile import Profile
+from logs.events import from_json
+from logs.place import LOG_FILE
+from protocol.line import LINE_MAX
 
 SCRIPT = """#!/bin/sh
 # DEVICE COMMAND: does it, notes it in a ledger, and ends as the file `ending` says.
 cd "$(dirname "$0")"
 set -f
+case "$2" in
+  "get "*) [ -f "$2" ] && . "./$2" ;;
+esac
 case "$2" in
   "get level") cat level; exit 0 ;;
   "get nothing") exit 0 ;;
@@ -51,6 +60,7 @@ commands:
   - {name: level up, kind: relative, verify: {setting: level, expect: "before + 1"}}
   - {name: start, kind: trigger, nak_may_follow_effect: true}
   - {name: beep, kind: trigger}
+  - {name: login, kind: trigger, args: [{name: word, type: text, secret: true}]}
 """
 
 
@@ -65,12 +75,18 @@ class Place:
         (folder / "profile.yaml").write_text(PROFILE)
         (folder / "level").write_text("5\n")
         self.end_with("echo done; exit 0")
+        self._numbers = count()
+        self.url = "tcp://10.0.0.1:1"
         self.profile: Profile = load(folder / "profile.yaml")
         self.service = Service(Settings(folder / "home", folder, None, None, "desk", "ana"))
 
     def end_with(self, shell: str) -> None:
         """How the script ends after it did its work."""
         (self.folder / "ending").write_text(shell + "\n")
+
+    def answer(self, query: str, shell: str) -> None:
+        """How the script answers a query from now on."""
+        (self.folder / query).write_text(shell + "\n")
 
     def lose_the_next(self) -> None:
         """The next command hangs before it does anything."""
@@ -83,7 +99,7 @@ class Place:
 
     def target(self, timeout_s: float) -> Target:
         """The device."""
-        return Target("d1", "tcp://10.0.0.1:1", 1, None, self.profile, timeout_s, 3, 5.0, 0.0, False)
+        return Target("d1", self.url, 1, None, self.profile, timeout_s, 3, 5.0, 0.0, False)
 
     async def send(self, words: str, timeout_s: float = 5.0) -> Result:
         """Send a command."""
@@ -97,8 +113,8 @@ class Place:
             survives_reopen=False,
         )
         operation = Operation(
-            op=f"OP{len(self.ledger())}{words}", device="d1", command=words, kind=call.command.kind.value,
-            terms=terms, profile=self.profile.name, profile_digest="", route="tcp://10.0.0.1:1", submitted_by="ana",
+            op=f"OP{next(self._numbers)}", device="d1", command=words, kind=call.command.kind.value,
+            terms=terms, profile=self.profile.name, profile_digest="", route=self.url, submitted_by="ana",
         )  # fmt: skip
         return (await self.service.send(self.target(timeout_s), operation)).result
 
@@ -130,12 +146,56 @@ def test_a_failure_that_may_follow_the_effect_is_no_refusal(place: Place) -> Non
     assert place.ledger() == ["d1|start"]
 
 
-@pytest.mark.parametrize("ending", ["kill -9 $$", "exit 126", "exit 127", "exit 143"])
-def test_signals_and_shell_troubles_say_nothing(place: Place, ending: str) -> None:
-    """Nobody knows what a program did that was killed, or that could not run something itself."""
+@pytest.mark.parametrize(
+    ("ending", "how"),
+    [
+        ("kill -9 $$", "was ended by signal 9"),
+        ("exit 126", "ended with exit 126"),
+        ("no-such-command 2>/dev/null; exit $?", "ended with exit 127"),
+        ("exit 143", "ended with exit 143"),
+        ("exit 255", "ended with exit 255"),
+    ],
+)
+def test_signals_and_shell_troubles_say_nothing(place: Place, ending: str, how: str) -> None:
+    """Nobody knows what a program did that was killed, or could not run something itself; how it ended is told."""
     place.end_with(ending)
-    assert asyncio.run(place.send("beep")).outcome is Outcome.IN_DOUBT
+    result = asyncio.run(place.send("beep"))
+    assert result.outcome is Outcome.IN_DOUBT
+    assert result.message.startswith(f"no ack (the program {how}), and ")
     assert place.ledger() == ["d1|beep"]
+
+
+def test_what_a_failing_program_says_is_told(place: Place) -> None:
+    """The last line of stderr stands in the word and in the log, on one line; stdout does not."""
+    place.end_with("echo gone; echo first >&2; printf 'ssh: \\033[31mrefused\\n' >&2; exit 255")
+    result = asyncio.run(place.send("beep"))
+    assert r"(the program ended with exit 255: ssh: \x1b[31mrefused)" in result.message
+    log = (place.folder / "home" / LOG_FILE).read_text()
+    assert log.count(r"exit 255, which says nothing about the device: ssh: \\x1b[31mrefused") == 1
+    [lost] = [event for event in map(from_json, log.splitlines()) if event.event == "lost"]
+    assert lost.text == r"the program ended with exit 255: ssh: \x1b[31mrefused"
+
+
+def test_what_is_told_is_short(place: Place) -> None:
+    """Whatever a program prints, a sentence repeats only the beginning, and an answer is no longer than a line."""
+    place.end_with("yes | head -c 200000 | tr -d '\\n' >&2; exit 9")
+    assert asyncio.run(place.send("beep")).message == "the device refused: exit 9"
+    place.end_with(f"printf '%0{LINE_MAX}d' 0 >&2; exit 9")
+    assert asyncio.run(place.send("beep")).message == f"the device refused: {'0' * (SAID_MAX - 3)}..."
+    place.end_with(f"printf '%0{LINE_MAX + 1}d' 0")
+    assert asyncio.run(place.send("beep")).value == f"{'0' * (LINE_MAX - 3)}..."
+    place.end_with(f"printf '%0{LINE_MAX}d' 0")
+    assert asyncio.run(place.send("beep")).value == "0" * LINE_MAX
+
+
+def test_no_piece_of_a_secret_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A secret is masked before what the program said is cut."""
+    monkeypatch.setenv("WORD", "correct-horse-battery")
+    place.end_with(f"printf '%0{SAID_MAX - 12}d%s' 0 \"$2\" >&2; exit 9")
+    message = asyncio.run(place.send("login env:WORD")).message
+    assert message.endswith("0login ***")
+    place.end_with(f"printf '%0{LINE_MAX - 12}d%s' 0 \"$2\"")
+    assert str(asyncio.run(place.send("login env:WORD")).value).endswith("0login ***")
 
 
 def test_a_program_that_hangs_is_killed_with_its_children(place: Place) -> None:
@@ -170,6 +230,51 @@ def test_reading(place: Place) -> None:
         ReadAnswer(None, "the program printed nothing"),
         ReadAnswer(None, "the program ended with exit 3: no such value"),
     ]
+
+
+def test_too_much_to_read(place: Place) -> None:
+    """The beginning of a flood is no value; one that stands in it on a line of its own is."""
+    flood = "yes 7 | head -c 90000"
+    place.answer("get level", f"{flood}; exit 0")
+    place.answer("get nothing", f"echo 'nothing=12'; {flood}; echo 'nothing=13'; exit 0")
+    found = replace(place.profile.setting("nothing"), reply="^nothing=(?P<value>.*)$")
+    unfound = replace(found, reply="^error=(?P<value>.*)$")
+    answers = asyncio.run(
+        place.service.get(place.target(5.0), [place.profile.setting("level"), found, unfound])
+    )
+    problem = "the program printed more than 65536 bytes, and no value is found in the first of them"
+    assert answers == [ReadAnswer(None, problem), ReadAnswer("12"), ReadAnswer(None, problem)]
+
+
+def test_a_program_that_cannot_be_started(place: Place) -> None:
+    """What the system refuses to start has sent nothing, and says so for a reading too; mended, it works at once."""
+    script = place.folder / "push.sh"
+    script.write_text(SCRIPT.partition("\n")[2])
+    why = f"{script} cannot be started: it does not begin with '#!'"
+    for words in ("beep", "set level 7"):
+        result = asyncio.run(place.send(words))
+        assert (result.outcome, result.cause, result.attempts) == (Outcome.NOT_SENT, Cause.UNREACHABLE, 0)
+        assert result.message.startswith(f"it never reached the device: {why}")
+    unread = asyncio.run(place.send("level up"))
+    assert (unread.outcome, unread.attempts) == (Outcome.NOT_SENT, 0)
+    assert unread.message.startswith(f"could not read level before the command: {why}")
+    [answer] = asyncio.run(place.service.get(place.target(5.0), [place.profile.setting("level")]))
+    assert str(answer.problem).startswith(why)
+    with pytest.raises(Unreachable, match="cannot be started"):
+        asyncio.run(place.service.probe(place.target(5.0)))
+    assert place.ledger() == []
+    script.write_text(SCRIPT)
+    asyncio.run(place.send("beep"))
+    assert place.ledger() == ["d1|beep"]
+    log = (place.folder / "home" / LOG_FILE).read_text()
+    assert '"waiting"' not in log  # nothing was under way that a command would have to wait for
+
+
+def test_the_address_says_what_the_program_calls_the_device(place: Place) -> None:
+    """With `exec:NAME` the program is told NAME, whatever the inventory calls the device; it is asked so, too."""
+    place.url = "exec:rack-1/psu"
+    asyncio.run(place.send("beep"))
+    assert place.ledger() == ["rack-1/psu|beep"]
 
 
 def test_no_such_program(place: Place) -> None:

@@ -138,9 +138,12 @@ ONE = "devices: {a: {url: 'tcp://h:1'}}\n"
         ("devices: {a: {url: 'tcp://h:1', unit: '1'}}\n", ["1:39: 'unit' must be a whole number, not '1'."]),
         (
             "devices: {a: {url: 'tcp://h:1', serial: 0417}}\n",
-            ["1:41: 'serial' must be text, not '417'. Put it in quotes"],
+            ["1:41: 'serial' must be text, not '0417'. Put it in quotes"],
         ),
-        ("devices: {a: {url: 'tcp://h:1', tags: north}}\n", ["1:39: 'tags' must be a list, not 'north'."]),
+        (
+            "devices: {a: {url: 'tcp://h:1', tags: north}}\n",
+            ["1:39: 'tags' must be a list, not 'north'. Put it in brackets: [north]"],
+        ),
         (
             "devices: {a b: {url: 'tcp://h:1'}}\n",
             [
@@ -149,6 +152,20 @@ ONE = "devices: {a: {url: 'tcp://h:1'}}\n"
                     "A name has no blanks, none of *?[]:,= and does not begin with @ or -"
                 )
             ],
+        ),
+        (
+            "devices: {a: {url: 'tcp://h', group: meter}}\ngroups: {meters: {line: bus}}\nlines: {bas: {urll: x}}\n",
+            [
+                "1:20: 'tcp://h' names no port: tcp://HOST:PORT.",
+                "1:38: unknown group 'meter'. Did you mean 'meters'?",
+                "2:25: unknown line 'bus'. Did you mean 'bas'?",
+                "3:14: 'url' is missing.",
+                "3:15: unknown key 'urll'. Did you mean 'url'?",
+            ],
+        ),
+        (
+            "devices: {a: {line: bus}}\nlines: [bus]\n",
+            ["2:8: 'lines' must be a mapping (key: value)."],
         ),
         ("devices: {a: }\n", ["1:13: 'a' must be a mapping (key: value), not empty."]),
     ],

@@ -169,6 +169,7 @@ def test_a_baseline_that_cannot_be_read(tmp_path: Path, carrier: str) -> None:
         result = (await bench.desk.send(OFFSET)).result
         assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.UNFIT)
         assert "could not read offset" in result.message
+        assert result.unread == "offset"
         assert not bench.device.copies
 
     profile = replace(PROFILE, identity=None)

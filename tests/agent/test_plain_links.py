@@ -257,6 +257,36 @@ def test_a_device_that_echoes_is_found_and_named(tmp_path: Path, carrier: str) -
     at_a_bench(tmp_path, play, "cmd 1: drop_ack", carrier=carrier, echo=True)
 
 
+def test_an_echo_that_is_declared_and_does_not_come(tmp_path: Path) -> None:
+    """The key of the profile is named: nothing is wrong with the line, and nothing was sent."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("BEEP")).result
+        assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.UNREACHABLE)
+        assert "'echo: true'" in result.message
+        assert not bench.device.ledger
+
+    line = PROFILE.line
+    assert line is not None
+    at_a_bench(tmp_path, play, profile=replace(PROFILE, line=replace(line, echo=True)))
+
+
+def test_words_that_the_profile_does_not_know(tmp_path: Path) -> None:
+    """A device that answers in other words than the profile knows is quoted once, also where a copy had left."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send("BEEP")
+        said = [line for line in bench.desk.lines() if "does not take for an answer" in line]
+        assert said == [
+            f"[WARN] the device says 'OK', which the profile {PROFILE.name} does not take for an answer"
+        ]
+
+    line = PROFILE.line
+    assert line is not None
+    known = replace(PROFILE, line=replace(line, ack=r"^OK (?P<value>.+)$|^DONE$"))
+    at_a_bench(tmp_path, play, profile=known)
+
+
 @both
 def test_a_device_that_is_known_to_echo(tmp_path: Path, carrier: str) -> None:
     """Where the profile says so the echo is checked and passed over; alone it is no ack."""

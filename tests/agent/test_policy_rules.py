@@ -431,3 +431,27 @@ def check_rule(rule: Rule, step: Step) -> None:
 def test_rule(rule: Rule) -> None:
     """What is known leads to the step that the rule names."""
     check_rule(rule, next_step(rule.terms, rule.facts))
+
+
+OFF = "the device says 'ERR sensor off' to 'GET offset'"
+
+
+@pytest.mark.parametrize(
+    ("readings", "end"),
+    [
+        ([replace(verify(None, 1), problem=OFF)] * 4, f"and the setting could not be read back: {OFF}"),
+        ([verify("12", 1), verify("12", 1)], "; the setting does not show the target"),
+        ([verify("12", 1), replace(verify(None, 1), problem=OFF)] * 2, f"could not be read back: {OFF}"),
+        ([verify("10", 1), verify("12", 1)] * 2, "and the setting could not be read back reliably"),
+    ],
+    ids=["never", "another value", "not any more", "never the same"],
+)
+def test_a_doubt_says_what_the_readings_showed(readings: list[Evidence], end: str) -> None:
+    """That a setting does not show the target is said only where it was read."""
+    terms = replace(PLAIN_SET, settle_s=SETTLE_S)
+    said = [each for reading in readings for each in (Waited(SETTLE_S), reading)]
+    facts = [Connected(1), plain(1, 1, SET.text), Unknown("indeterminate"), STOP, *said]
+    step = next_step(terms, facts)
+    assert isinstance(step, Finish), step
+    assert step.outcome is Outcome.IN_DOUBT
+    assert step.why.endswith(end)

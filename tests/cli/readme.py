@@ -59,6 +59,20 @@ def spans(text: str) -> list[str]:
     return [match[1] for match in re.finditer(r"`ackonce ([^`\n]+)`", _FENCE.sub("", text))]
 
 
+def symptoms(text: str) -> list[str]:
+    """What the reader sees according to the table of troubles, where that is a text of the program."""
+    table = text.partition("## Troubleshooting")[2]
+    cells = re.findall(r"^\|([^|]+)\|", table, re.MULTILINE)
+    return [symptom for cell in cells for symptom in re.findall(r"`([^`]+)`", cell)]
+
+
+def said_by_the_program() -> str:
+    """The sources of everything that speaks to users, with texts in one piece that stand on several lines."""
+    parts = ("agent", "devices", "protocol", "logs")
+    sources = (path.read_text() for part in parts for path in sorted((README.parent / part).rglob("*.py")))
+    return re.sub(r'"\s*\n\s*f?"', "", "\n".join(sources))
+
+
 def shown(text: str) -> list[str]:
     """What a terminal has shown, with everything that differs from run to run replaced by the README's stand-ins."""
     text = _OP.sub("OP", text.replace("\r\n", "\n"))

@@ -4,14 +4,16 @@ import io
 import json
 import os
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agent.cli import demo
+from agent.cli import demo, output
 from agent.cli.demo import losses, page, policies, stand_ins, work
 from agent.cli.demo.naive import NaiveClient
 from agent.cli.demo.page import Comparison
@@ -19,6 +21,8 @@ from agent.cli.demo.stand_ins import Counted, CountsMissing, DemoFailed, StandIn
 from agent.cli.demo.tally import Account, Said
 from agent.cli.exit_codes import Exit
 from agent.cli.main import run
+from agent.store.database import StoreError
+from agent.store.sqlite import FILE_NAME
 from logs.picture import Picture, Row, Way
 from simulator.fault_kinds import TEXT
 from simulator.faults import TEXT_MAX, parse
@@ -48,11 +52,13 @@ def test_the_default_run(tmp_path: Path) -> None:
     said = " ".join(ended.out.split())
     assert "Blind resends: 8 of 8 ok; 3 effects more than that, offset 23 instead of 18." in said
     assert "ackonce: no effect too many, and every word is true by the devices' own counts." in said
-    assert "1 read back (plain text); 3 recognised as repeats (LSQ1)" in said
+    assert "1 by reading the value back (plain text); 3 by the device, which knew the repeat (LSQ1)" in said
     assert "1 in doubt: BEEP (plain text;" in said
     assert "Nobody can know, so it is not sent again; a person looks." in said
     assert "ack: duplicate, not" in ended.out
     assert "ackonce init" in ended.err
+    assert "│ a session " in ended.out  # its number is drawn, and would differ from run to run
+    assert max(map(len, ended.err.splitlines())) <= 80
     _nothing_is_left(tmp_path)
 
 
@@ -209,6 +215,67 @@ def test_a_device_that_does_not_start(short: Short) -> None:
     assert "ackonce simulate device --profile demo/controller-line --pty" in ended.err
 
 
+def test_no_room_for_the_journal(short: Short, tmp_path: Path) -> None:
+    """A full folder for temporary files: named is the one that stays, that nothing was sent, and the way to another."""
+
+    def refuse(_: object, folder: Path, *__: object) -> None:
+        where = policies.home_in(folder) / FILE_NAME
+        raise StoreError(f"the journal {where} cannot be opened: disk I/O error. The disk is full: make room")
+
+    short.do(())
+    short.monkeypatch.setattr(policies, "apply_policies", refuse)
+    short.monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    ended = short.type("--json", "-q")
+    assert (ended.code, ended.records[0]["outcome"]) == (7, "not_sent")
+    assert ended.err.splitlines() == [
+        f"ackonce: the journal in {tmp_path} cannot be opened: disk I/O error. The disk is full: make room.",
+        "Nothing was sent to any device of yours.",
+        "Another folder will do, too: TMPDIR=FOLDER ackonce demo",
+    ]
+
+
+def test_no_way_to_ourselves() -> None:
+    """A machine that does not reach its own ports ends the demo with that, not with one word per command."""
+    with socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))
+        port = gone.getsockname()[1]
+        with pytest.raises(
+            DemoFailed, match=f"listens on 127.0.0.1:{port}, but this machine does not"
+        ) as failed:
+            stand_ins.meet("LSQ1", f"tcp://127.0.0.1:{port}")
+    assert "loopback" in failed.value.hint
+
+
+@pytest.mark.parametrize(
+    ("problem", "executed", "code"),
+    [
+        (output.OutputLost("the output cannot be written: No space left on device"), 1, 7),
+        (BrokenPipeError(), 1, 0),
+        (output.OutputLost("the output cannot be written: No space left on device"), 2, 70),
+        (BrokenPipeError(), 2, 70),
+    ],
+)
+def test_a_verdict_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, problem: Exception, executed: int, code: int
+) -> None:
+    """What is not shown was not found: exit 7; a reader that went away has what it wanted. A no goes before both."""
+
+    def refuse(_: object) -> None:
+        raise problem
+
+    found = _found(_account([_said("BEEP", "applied")], {"BEEP": executed}))
+    monkeypatch.setattr(demo, "_compare", lambda *_: found)
+    monkeypatch.setattr(output, "put", refuse)
+    monkeypatch.setattr(output, "forget_stdout", lambda: None)
+    assert run(["demo", "-q"]) == code
+
+
+def test_more_losses_take_longer(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help says so, before somebody waits for it."""
+    assert run(["demo", "--help"]) == 0
+    assert "More takes longer." in " ".join(capsys.readouterr().out.split())
+
+
 def test_no_place_for_temporary_files(short: Short) -> None:
     """Without a folder for the journal nothing starts, and the way to name one is told."""
 
@@ -329,7 +396,9 @@ def _said(command: str, word: str, *texts: str, absolute: bool = False) -> Said:
 
 
 def _account(said: list[Said], executed: Mapping[str, int], offset: int = 10) -> Account:
-    return Account("ackonce", "plain text", said, Counted(executed, {"offset": str(offset)}, {}))
+    return Account(
+        "ackonce", "plain text", "serial line", said, Counted(executed, {"offset": str(offset)}, {})
+    )
 
 
 @pytest.mark.parametrize(
@@ -417,7 +486,7 @@ def test_the_value(words: tuple[str, str], offset: int, *, true: bool) -> None:
 
 
 def _found(account: Account, picture: Picture | None = None) -> Comparison:
-    naive = Account("blind resends", "plain text", account.said[:1], Counted({}, {"offset": "10"}, {}))
+    naive = Account("blind resends", "plain text", "TCP", account.said[:1], Counted({}, {"offset": "10"}, {}))
     return Comparison(3, 30, naive, [account], picture)
 
 
@@ -430,6 +499,35 @@ def test_eighty_columns() -> None:
     assert max(map(len, lines)) <= page.WIDTH
     assert not any("as ackonce trace draws it" in line for line in lines)
     assert "8 not applied: SET interval 30," in " ".join(lines)
+
+
+def test_which_link_each_device_has() -> None:
+    """Over every pair of columns stands who spoke, what, and over which kind of link."""
+    heads = [line.split("  ") for line in page.lines(_found(_account([_said("BEEP", "applied")], {})))][:3]
+    assert [[cell.strip() for cell in head if cell] for head in heads] == [
+        ["blind resends", "ackonce"],
+        ["plain text", "plain text"],
+        ["TCP", "serial line"],
+    ]
+    assert "Plain text runs on a serial line (a pty of this machine), LSQ1 on TCP." in demo.HEAD
+
+
+@pytest.mark.parametrize(
+    ("words", "settled"),
+    [(("applied", "held"), True), (("in_doubt", "held"), False), (("applied", "held", "in_doubt"), True)],
+)
+def test_a_doubt_that_held_something_back(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], *, settled: bool
+) -> None:
+    """Where no doubt is left before what was held back, nobody is sent to look for one."""
+    held = Said("BEEP", "not_sent", frozenset(), absolute=False, why="held back by a doubt")
+    made: Any = [held if word == "held" else _said("BEEP", word) for word in words]
+    monkeypatch.setattr(policies, "_said", lambda _, report: report)
+    service: Any = None
+    why = policies._all_said(service, made)[1].why
+    assert why == (
+        "held back by a doubt, which has been settled since" if settled else "held back by a doubt"
+    )
 
 
 def test_several_words_of_one_command() -> None:

@@ -66,6 +66,7 @@ def test_lines(project: Project) -> None:
 def test_a_terminal_has_the_advice_below(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal the findings stand in columns, and what to type on a line of its own."""
     monkeypatch.setattr("agent.cli.output.on_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "300")
     lines = project.type("doctor").lines
     at = next(
         index for index, line in enumerate(lines) if line.startswith("warn  inventory      no inventory.yaml")
@@ -165,10 +166,29 @@ def test_a_port_that_is_not_there(project: Project, tmp_path: Path) -> None:
     assert (found["state"], found["says"]) == ("fail", f"not there: {tmp_path}/ttyUSB0")
 
 
+def test_a_path_that_is_no_port(project: Project) -> None:
+    """What the inventory calls a port and is none fails as that, whoever has it open."""
+    found = _ports(project, Path("/dev/null"))
+    assert (found["state"], found["says"]) == ("fail", "not a serial port: /dev/null")
+    assert found["next"] == "Correct its URL: ackonce ports"
+
+
+def test_a_profile_that_nobody_has(project: Project) -> None:
+    """An unknown profile is told with the device that names it, at its line, and the list of those that there are."""
+    project.put("inventory.yaml", "devices:\n  a:\n    url: 'tcp://h:1'\n    profile: demo/controler\n")
+    found = _found(project)["profiles"]
+    assert found["says"].startswith(
+        f"{project.folder}/inventory.yaml:4:14: device a: no profile of that name in "
+    )
+    assert "Did you mean 'demo/controller'?" in found["says"]
+    assert found["next"].endswith("ackonce profile list")
+
+
 def test_a_port_without_permission(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A named port that may not be opened fails, and the group to join is named; an unnamed one only warns."""
     port = tmp_path / "ttyUSB0"
     port.touch()
+    monkeypatch.setattr("agent.links.port_trouble.may_be_port", lambda _: True)
     forbid(monkeypatch, port)
     named = _ports(project, port)
     assert (named["state"], named["says"]) == ("fail", f"no permission: {port}")
@@ -185,6 +205,7 @@ def test_a_port_in_use(project: Project, tmp_path: Path, monkeypatch: pytest.Mon
     """A named port that another program has open is told with that program."""
     port = tmp_path / "ttyUSB0"
     port.touch()
+    monkeypatch.setattr("agent.links.port_trouble.may_be_port", lambda _: True)
     monkeypatch.setattr(
         "agent.links.ports.holder_of", lambda _: PortHolder(7, "minicom", "minicom -D x", ours=False)
     )

@@ -63,6 +63,9 @@ def test_beginnings(bench: Bench, doubt: dict[str, Any], verb: str) -> None:
     bench.send("d2", "BEEP")
     several = bench.type("doubt", verb, doubt["op"][:3])
     assert (several.code, "several operations begin with" in several.err) == (2, True)
+    told = [line.split()[:3] for line in several.err.splitlines() if line.startswith("  ")]
+    assert [words[1:] for words in told] == [["d2", "BEEP"], ["d1", "BEEP"]]
+    assert told[1][0] == doubt["op"]
     none = bench.type("doubt", verb, "ZZZ")
     assert (none.code, "no operation ZZZ in this store" in none.err) == (2, True)
 
@@ -72,6 +75,10 @@ def test_check_while_it_is_silent(bench: Bench, doubt: dict[str, Any]) -> None:
     bench.devices[0].unplug()
     ended = bench.type("doubt", "check", doubt["op"])
     assert ended.code == 5
+    when = f"d1 could not be asked now. When it can: ackonce doubt check {doubt['op']}"
+    assert when in ended.err
+    assert "Nothing that can be read tells" not in ended.err
+    assert "it could not be asked: " in bench.type("doubt", "show", doubt["op"]).lines[-5]
     assert f"ackonce doubt resolve {doubt['op']} --applied|--not-applied --reason TEXT" in ended.err
     assert len(bench.type("doubt", "list").lines) == 1
 
@@ -89,6 +96,14 @@ def test_check_when_it_is_back(bench: Bench, doubt: dict[str, Any]) -> None:
     assert (again.code, again.records[0]["outcome"]) == (0, "applied")
 
 
+def test_check_where_nothing_tells(bench: Bench, lasting: dict[str, Any]) -> None:
+    """A device that answers, remembers nothing and shows nothing: only then is it said that nothing can tell."""
+    ended = bench.type("doubt", "check", lasting["op"])
+    assert ended.code == 5
+    assert "Nothing that can be read tells. Look at the equipment" in ended.err
+    assert "could not be asked" not in ended.err
+
+
 def test_check_after_the_inventory_has_changed(bench: Bench, doubt: dict[str, Any]) -> None:
     """A device that is no longer in the inventory is asked where it was met."""
     bench.devices[0].suffer("")
@@ -104,6 +119,8 @@ def test_resolve(bench: Bench, lasting: dict[str, Any], word: str, outcome: str)
     [record] = ended.records
     assert (ended.code, record["outcome"], record["evidence"]) == (0, outcome, "person")
     assert "I heard it" in record["message"]
+    again = "If it is still wanted: ackonce send d1 BEEP\n"
+    assert ended.err == (again if outcome == "not_applied" else "")
     assert "(I heard it)" in bench.type("log").out
     assert bench.type("doubt", "list").lines == []
     assert bench.send("d1", "SET", "interval", "30")[0] == 0

@@ -21,8 +21,10 @@ devices:
 """
 
 
-def _explained(words: Sequence[str], asked: Policy | None = None) -> tuple[Profile, Call, Choice, Terms]:
-    profile = find("demo/controller", [])
+def _explained(
+    words: Sequence[str], asked: Policy | None = None, name: str = "demo/controller"
+) -> tuple[Profile, Call, Choice, Terms]:
+    profile = find(name, [])
     call = resolve(profile, words)
     choice = choose(profile, call.command, asked)
     terms = terms_for(profile, call, choice.policy, reply_s=1.0, attempts=3, survives_reopen=False)
@@ -71,6 +73,31 @@ def test_every_loss_is_a_row_with_its_word() -> None:
         assert row.endswith(", ".join(course.does))
     columns = {line.index(" applied (") for line in lines if " applied (" in line}
     assert len(columns) == 1
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+@pytest.mark.parametrize("words", ["ADJUST offset +5", "ROTATE log", "BEEP"])
+def test_a_terminal_is_wide_enough(words: str, columns: int) -> None:
+    """Every line fits the terminal, and every word stands there in its order; in a pipe nothing is folded."""
+    explained = _explained([words], name="demo/controller-line")
+    whole = explanation("pump-7", *explained)
+    folded = explanation("pump-7", *explained, columns)
+    assert max(map(len, folded)) <= columns
+    assert max(map(len, whole)) > 100
+    assert " ".join(folded).split() == " ".join(whole).split()
+
+
+def test_what_goes_on_stands_under_its_column() -> None:
+    """Where the agent does much after a loss, the rest of it begins where the column begins, or under the row."""
+    explained = _explained(["ADJUST offset +5"], name="demo/controller-line")
+    row = "  the command is lost                      applied (ack)"
+    wide, narrow = (explanation("pump-7", *explained, columns) for columns in (120, 80))
+    [at] = [number for number, line in enumerate(wide) if line.startswith(row)]
+    start = wide[at].index("connects anew")
+    assert [len(line) - len(line.lstrip()) for line in wide[at + 1 : at + 4]] == [start] * 3
+    at = narrow.index(row)
+    assert narrow[at + 1].startswith("      connects anew, reads offset back,")
+    assert narrow[at + 2].startswith("        ")
 
 
 def test_doubts_say_why() -> None:

@@ -35,6 +35,17 @@ def test_before_anything_was_sent(start_rig: StartRig, phase: str, number: signa
     assert (counts["copies"], counts["counts"][phase]) == (0, 1)  # and nobody goes on trying
 
 
+def test_a_read(start_rig: StartRig) -> None:
+    """A read that is interrupted says so by its exit code, and asks nobody else."""
+    rig = start_rig("hello *: drop_request", timeout="1s")
+    reader = rig.start("get", "d1", "offset", "--json")
+    rig.device.wait_for("fault: drop_request at hello")
+    reader.signal(signal.SIGINT)
+    ended = reader.end()
+    assert ended.code == 130
+    assert [record["value"] for record in ended.records] == [None]
+
+
 def test_once_while_the_ack_is_on_its_way(start_rig: StartRig) -> None:
     """After the copy has left, one Ctrl-C waits for the word: here the ack, `applied`, exit 0."""
     rig = start_rig("cmd 1: delay 2", timeout="30s")

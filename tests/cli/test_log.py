@@ -11,7 +11,7 @@ import pytest
 from agent.cli import log, places
 from agent.service import Service
 from agent.settings import Settings
-from logs.events import dated, human
+from logs.events import Event, dated, human
 from logs.place import LOG_FILE, previous_path
 from tests.cli.project import Project
 from tests.logs.samples import sample, write_log
@@ -32,6 +32,10 @@ STORY = (
     ),
 )
 SHOWN = [event for event in STORY if event.level != "DEBUG"]
+
+
+def _with_id(event: Event) -> str:
+    return f"{event.op:<26} {dated(event)}"
 
 
 @pytest.fixture
@@ -77,8 +81,6 @@ def test_json_gives_the_records(logged: Project) -> None:
         (["--since", "2026-11-29T22:48:04Z"], [1, 3]),
         (["--level", "warn"], [1]),
         (["--level", "DEBUG"], [0, 1, 2, 3]),
-        (["-v"], [0, 1, 2, 3]),
-        (["-v", "--level", "INFO"], [0, 1, 3]),
         (["--device", "pump-7", "--level", "WARN"], [1]),
     ],
 )
@@ -92,11 +94,47 @@ def test_an_age_is_counted_from_now(logged: Project) -> None:
     assert logged.type("log", "--since", "10m").lines == []
 
 
+def test_the_id_stands_in_front_on_demand(logged: Project) -> None:
+    """-v shows every record with the operation's id in front, by which `trace` draws it; --plain stays as it is."""
+    assert logged.type("log", "-v").lines == [_with_id(event) for event in STORY]
+    assert logged.type("log", "-v", "--level", "INFO").lines == [_with_id(event) for event in SHOWN]
+    assert logged.type("log", "-v", "--plain").lines == [human(event) for event in STORY]
+
+
+def test_a_record_of_no_operation_has_no_id(project: Project) -> None:
+    """What belongs to no operation has a dash where the id stands, so that the lines stay aligned."""
+    write_log(project.home, sample("note", op=None, text="hello"))
+    [line] = project.type("log", "-v").lines
+    assert line.startswith(f"{'-':<26} 20")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--device", "nope"], "No record matches --device nope."),
+        (["--seq", "99", "--json"], "No record matches --seq 99."),
+        (["--since", "2099-01-01T00:00Z"], "No record matches --since 2099-01-01T00:00Z."),
+        (["--op", "01JABB", "--level", "ERROR"], "No record matches --op 01JABB --level ERROR."),
+    ],
+)
+def test_no_record_is_said(logged: Project, words: list[str], says: str) -> None:
+    """Where no record fits, one sentence on stderr says so; exit 0, and -q says nothing."""
+    ended = logged.type("log", *words)
+    assert (ended.code, ended.out, ended.err) == (0, "", f"{says}\n")
+    assert logged.type("log", *words, "-q").err == ""
+
+
+def test_a_log_of_nothing_urgent(project: Project) -> None:
+    """A log that has records, and none that is shown without -v, is not called empty."""
+    write_log(project.home, STORY[2])
+    assert project.type("log").err == "No record in this log is as urgent as INFO.\n"
+
+
 def test_bytes_are_shown_on_demand(logged: Project) -> None:
     """-vv puts the bytes behind the line, where the record has them."""
     first, *_, last = logged.type("log", "-vv").lines
-    assert first == dated(STORY[0])
-    assert last == f"{dated(STORY[3])} | 15\\r\\n"
+    assert first == _with_id(STORY[0])
+    assert last == f"{_with_id(STORY[3])} | 15\\r\\n"
 
 
 def test_a_whole_id_is_meant_even_where_it_begins_another(project: Project) -> None:

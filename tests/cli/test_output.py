@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from agent.cli import layout, output
 from simulator.equipment import Controller
 from simulator.equipment.machine import Result, Verdict
 from tests.cli.bench import Bench
 from tests.cli.process_rig import ProcessRig
+from tests.cli.project import Project
 
 StartRig = Callable[..., ProcessRig]
 HOSTILE = "\x1b[2J\x1b]0;owned\x07[bold red]50 %[/]\ttab\nsecond line\u202e"
@@ -123,3 +125,82 @@ def test_a_reader_that_has_gone_before(start_rig: StartRig, words: str) -> None:
     ended = rig.run(*words.split(), stdout=writing)
     os.close(writing)
     assert (ended.code, ended.err) == (0, "")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Let stdout be a terminal of so many columns."""
+
+    def be(columns: int) -> None:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setattr(output, "on_terminal", lambda: True)
+
+    return be
+
+
+TABLE = [("d1", "tcp://127.0.0.1:7001", None, "late"), ("device-2", "tcp://127.0.0.1:7002", 7, None)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (50, ["device    url                   unit  note",
+              "d1        tcp://127.0.0.1:7001  -     late",
+              "device-2  tcp://127.0.0.1:7002  7     -"]),
+        (36, ["device    url                   unit",
+              "d1        tcp://127.0.0.1:7001  -",
+              "    late",
+              "device-2  tcp://127.0.0.1:7002  7"]),
+        (35, ["device    url",
+              "d1        tcp://127.0.0.1:7001",
+              "    late",
+              "device-2  tcp://127.0.0.1:7002",
+              "    unit 7"]),
+        (20, ["device",
+              "d1",
+              "    url tcp://127.0.0.1:7001",
+              "    late",
+              "device-2",
+              "    url tcp://127.0.0.1:7002",
+              "    unit 7"]),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_too_wide(
+    terminal: Callable[[int], None], capsys: pytest.CaptureFixture[str], columns: int, shown: list[str]
+) -> None:
+    """Whatever columns a terminal has no room for stand under their row, behind their headings; no cell is cut."""
+    terminal(columns)
+    output.put_table(("device", "url", "unit", "note"), TABLE)
+    assert capsys.readouterr().out.splitlines() == shown
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_the_sample_fits(
+    project: Project, terminal: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """What a new user looks at first, the devices of the sample and the checks, is no wider than the terminal."""
+    monkeypatch.chdir(project.folder)
+    project.type("init")
+    terminal(columns)
+    assert max(map(len, project.type("devices").lines)) <= columns
+    software, *more = project.type("doctor").out.partition("\nok    environment")[0].splitlines()
+    assert software.startswith("ok    software       ackonce ")
+    assert more
+    assert {line[:21].strip() for line in more} == {""}
+    assert max(map(len, [software, *more])) <= columns
+
+
+def test_a_sentence_is_folded_by_words() -> None:
+    """Between words and never within one, blanks and wide characters counted; without a terminal not at all."""
+    assert layout.folded("a  b  cc dddddd e", 8, "  ") == ["a  b  cc", "  dddddd", "  e"]
+    assert layout.folded("漢字 漢字 x", 8, " ") == ["漢字", " 漢字 x"]
+    assert layout.folded("a long sentence " * 20, None) == ["a long sentence " * 20]
+
+
+@pytest.mark.parametrize("words", ["get d offset", "probe d", "send d BEEP --yes"])
+def test_an_invalid_profile_is_met_before_anything_is_sent(project: Project, words: str) -> None:
+    """Exit 3, and nobody has to wonder what the device has got."""
+    project.put("inventory.yaml", 'devices:\n  d: {profile: test/line, url: "tcp://127.0.0.1:9"}\n')
+    project.put("profiles/line.yaml", "profile: test/line\ndialect: nonsense\n")
+    ended = project.type(*words.split())
+    assert (ended.code, ended.err.splitlines()[-1]) == (3, "Nothing was sent.")

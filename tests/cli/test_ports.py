@@ -66,6 +66,15 @@ def test_no_hint_where_no_name_lasts(project: Project, found: Found) -> None:
     assert project.type("ports", "-q").err == ""
 
 
+def test_an_option_that_it_does_not_use(project: Project, found: Found) -> None:
+    """A --timeout that is no duration is refused by a command that waits for nothing, too."""
+    found(USB)
+    ended = project.type("ports", "--timeout", "abc")
+    assert (ended.code, ended.out) == (2, "")
+    assert "--timeout: 'abc' is not a duration" in ended.err
+    assert project.type("ports", "--timeout", "2s").code == 0
+
+
 def test_looking_makes_no_store(project: Project, found: Found) -> None:
     """Looking leaves no trace."""
     found(USB)

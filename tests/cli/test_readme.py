@@ -13,10 +13,23 @@ import pytest
 
 from agent.cli.main import GROUPS, run
 from tests.cli.process_rig import PATIENCE_S, Running
-from tests.cli.readme import README, File, Typed, instructions, last_op, matches, shown, spans
+from tests.cli.project import Project
+from tests.cli.readme import (
+    README,
+    File,
+    Typed,
+    instructions,
+    last_op,
+    matches,
+    said_by_the_program,
+    shown,
+    spans,
+    symptoms,
+)
 
 TEXT = README.read_text()
 STEPS = list(instructions(TEXT))
+SAID = said_by_the_program()
 
 
 def test_everything_typed_and_written_as_it_stands(tmp_path: Path) -> None:
@@ -46,6 +59,21 @@ def test_commands_in_the_prose_exist(words: str, capsys: pytest.CaptureFixture[s
     helped = capsys.readouterr().out
     for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", words):
         assert re.search(rf"(?<![\w-]){option}(?![\w-])", helped) or option == "-vv", option
+
+
+@pytest.mark.parametrize("symptom", symptoms(TEXT))
+def test_symptoms_are_in_the_program_s_words(symptom: str) -> None:
+    """What stands under "you see" is what the program says, between what differs from case to case."""
+    for part in re.split(r"…|\d+", symptom):
+        assert part.strip() in SAID, part
+
+
+def test_the_sample_has_what_the_prose_types(project: Project) -> None:
+    """The short command for one device names a device and settings of the project that the reader has begun."""
+    [words] = [words for words in spans(TEXT) if words.startswith("set ")]
+    project.type("init")
+    ended = project.type(*words.split(), "--yes", "--timeout", "50ms")
+    assert (ended.code, ended.out.count("refuses connections")) == (7, 2)
 
 
 class Reader:

@@ -33,7 +33,8 @@ def test_get_from_several(bench: Bench) -> None:
     ended = bench.type("get", "d*", "interval", "--json")
     assert (ended.code, [record["value"] for record in ended.records]) == (7, ["10", None, None, "10"])
     assert "d2: nothing was read" in ended.err
-    assert "d3: interval: no answer" in ended.err
+    assert "When that is mended: ackonce probe d2\n" in ended.err
+    assert "d3: interval: no answer\nSee what it answers: ackonce get d3 interval -vv\n" in ended.err
 
 
 def test_get_a_lost_answer(bench: Bench) -> None:
@@ -51,6 +52,12 @@ def test_get_a_lost_answer(bench: Bench) -> None:
         ("get d1", "Missing argument"),
         ("probe", "Missing argument"),
         ("probe d1 nobody", "unknown device"),
+        ("get 127.0.0.1:7001 offset", "has no scheme; did you mean tcp://127.0.0.1:7001?"),
+        ("get TCP://127.0.0.1:7001 offset", "Give it with --profile NAME"),
+        ("probe /dev/ttyS0", "has no scheme; did you mean serial:/dev/ttyS0?"),
+        ("probe http://10.3.0.1", "is not an address: tcp://HOST:PORT"),
+        ("probe group:7001", "unknown group '7001'"),
+        ("probe tag:2024", "unknown tag '2024'"),
         ("probe d1 --take-over", "--reason"),
     ],
 )
@@ -60,6 +67,24 @@ def test_mistakes(bench: Bench, words: str, part: str) -> None:
     ended = bench.type(*words.split())
     assert (ended.code, ended.out, device.connections) == (2, "", 0)
     assert part in ended.err
+
+
+def test_a_device_that_is_called_as_a_port(bench: Bench) -> None:
+    """A name of the inventory that looks like the path of a port is the name."""
+    device = bench.device(timeout="5s")
+    bench.enter("/dev/ttyS0", f'{{profile: demo/controller, url: "{device.url}"}}')
+    assert bench.type("get", "/dev/ttyS0", "offset").lines == ["/dev/ttyS0\toffset\t10\t0.1 K"]
+
+
+@pytest.mark.parametrize("words", ["get {url} offset", "send {url} SET interval 3"])
+def test_what_to_type_next_for_a_url(bench: Bench, words: str) -> None:
+    """The command that is named after a failure runs as it is written, for a URL with its profile."""
+    device = bench.device()
+    device.unplug()
+    ended = bench.type(*words.format(url=device.url).split(), "--profile", "demo/controller")
+    [after] = [line for line in ended.err.splitlines() if line.startswith("When that is mended: ackonce ")]
+    device.plug_in()
+    assert bench.type(*after.removeprefix("When that is mended: ackonce ").split()).code == 0
 
 
 def test_get_from_the_wrong_device(bench: Bench) -> None:

@@ -159,7 +159,7 @@ def test_used_by_another_store(bench: Bench, monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setenv("ACKONCE_HOME", str(tmp_path / "another"))
     code, record = bench.send("d1", "BEEP")
     assert (code, record["outcome"]) == (8, "not_sent")
-    assert "ackonce probe --take-over" in record["message"]
+    assert "ackonce probe TARGET --take-over" in record["message"]
 
 
 def test_nothing_twice_under_one_key(bench: Bench) -> None:

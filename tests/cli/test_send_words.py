@@ -42,7 +42,9 @@ def test_options_stand_anywhere(bench: Bench, words: str) -> None:
     [
         ("SET intervall 30", "Did you mean 'SET interval'?"),
         ("set interval 30", "Did you mean 'SET interval'?"),
-        ("SET", "unknown command 'SET'"),
+        ("SET", "Did you mean 'SET interval' or 'SET offset'?"),
+        ("SET offset=3", "Did you mean 'SET offset'? Or: ackonce set d1 offset=3"),
+        ("offset=3 interval=20", "Or: ackonce set d1 offset=3 interval=20"),
         ("ADJUST offse +5", "Did you mean 'ADJUST offset'?"),
         ("SET interval", "takes 1 argument, 0 given"),
         ("SET interval 3 4", "takes 1 argument, 2 given"),

@@ -79,7 +79,7 @@ def _told(
         (Booted(1), "answer", "the device announced a start", ""),
         (Connected(2), "note", "connection 2", ""),
         (Connected(2, 7, 65537), "note", "connection 2", "session 65537"),
-        (NotSent(Cause.UNREACHABLE, "refused"), "note", "no copy left: refused", ""),
+        (NotSent(Cause.UNREACHABLE, "refused"), "note", "it could not be asked: refused", ""),
         (Waited(5.0), "note", "waited 5.0 s", ""),
         (
             Drained(1, 5.0),
@@ -105,6 +105,12 @@ def test_facts_as_rows(fact: Evidence, way: str, text: str, label: str) -> None:
         (0.0, "copy", "ADJUST offset +5", "seq=12 attempt 1"),
         (1.5, way, text, label),
     ]
+
+
+def test_before_the_first_copy_nothing_was_sent() -> None:
+    """Where the way to the device fails before any copy, the row says so; it never reads as if no copy were left."""
+    told = _told(NotSent(Cause.UNREACHABLE, "refused"))
+    assert told == [(0.0, "note", "nothing was sent: refused", "")]
 
 
 @pytest.mark.parametrize(

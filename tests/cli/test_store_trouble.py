@@ -1,14 +1,18 @@
 """What happens when the store cannot be used? Nothing is sent without a journal, and every sentence says what to do."""
 
+import errno
 import os
 import resource
 import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from agent.cli.store_words import mending
+from agent.store.database import StoreError
 from agent.store.sqlite import FILE_NAME
 from tests.cli.bench import Bench
 from tests.cli.process_rig import ProcessRig, Running
@@ -87,6 +91,56 @@ def test_no_folder_for_the_store(
     ended = bench.type(*words.split())
     assert (ended.code, ended.out, device.connections) == (7, "", 0)
     assert str(home) in ended.err
+    assert "\nSet ACKONCE_HOME to a folder that you may write, or mend its permissions.\n" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("problem", "advice"),
+    [
+        (OSError(errno.EACCES, "Permission denied"), "Set ACKONCE_HOME to a folder that you may write"),
+        (OSError(errno.EROFS, "Read-only file system"), "Set ACKONCE_HOME to a folder that you may write"),
+        (OSError(errno.ENOSPC, "No space left on device"), "Make room there"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "Make room there"),
+        (OSError(errno.EIO, "Input/output error"), "Make room or mend it there"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("words", ["send d1 SET interval 3", "get d1 offset", "doubt list"])
+def test_what_is_to_be_done(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, words: str, problem: OSError, advice: str
+) -> None:
+    """Rights and room want different things done, and every command says which."""
+    device = bench.device()
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise problem
+
+    monkeypatch.setattr(Path, "touch", refuse)
+    ended = bench.type(*words.split())
+    assert (ended.code, device.connections) == (7, 0)
+    assert f"\n{advice}" in ended.err
+
+
+def test_a_journal_that_may_not_be_written() -> None:
+    """What SQLite calls the error decides too; of a damaged journal its own sentence says what to do."""
+    assert mending(_as_stored("PRAGMA query_only = ON; CREATE TABLE x (y)")) == (
+        "Set ACKONCE_HOME to a folder that you may write, or mend its permissions."
+    )
+    assert mending(StoreError("written by a newer ackonce. Use that version")) is None
+
+
+def _as_stored(script: str) -> StoreError:
+    """What SQLite raises over a script, as the store hands it on."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(script)
+    except sqlite3.Error as trouble:
+        problem = StoreError("the journal cannot be written")
+        problem.__cause__ = trouble
+        return problem
+    finally:
+        connection.close()
+    raise AssertionError("nothing went wrong")
 
 
 def test_a_folder_that_is_not_there_yet(

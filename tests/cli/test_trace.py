@@ -52,7 +52,27 @@ def test_a_beginning_will_do(bench: Bench, retried: dict[str, Any]) -> None:
     assert bench.type("trace", retried["op"][:22].lower()).code == 0
     none = bench.type("trace", "ZZZ")
     assert (none.code, none.out) == (2, "")
-    assert "no operation ZZZ in this store" in none.err
+    assert "no operation ZZZ in this store. See the ids of all: ackonce log -v" in none.err
+
+
+def test_without_an_id_it_is_the_newest(bench: Bench, retried: dict[str, Any]) -> None:
+    """`trace` alone draws what was entered last; before the first operation it says what to do."""
+    _, last = bench.send("d1", "SET", "interval", "30")
+    assert last["op"] != retried["op"]
+    assert bench.type("trace").lines[0] == f"{last['op']}  d1  SET interval 30"
+    (bench.project.home / "journal.db").unlink()
+    (bench.project.home / "log.jsonl").unlink()
+    none = bench.type("trace")
+    assert (none.code, "there is no operation in this store yet" in none.err) == (2, True)
+
+
+def test_no_time_where_it_is_not_that_of_the_picture(bench: Bench, doubtful: dict[str, Any]) -> None:
+    """After `doubt check` the word has no duration: that of the check is not that of the whole story."""
+    bench.devices[0].suffer("")
+    assert bench.type("doubt", "check", doubtful["op"]).code == 0
+    [word] = [line for line in bench.type("trace", doubtful["op"]).lines if line.startswith("applied")]
+    assert " sent: " in word
+    assert " s: " not in word
 
 
 def test_an_answered_operation_has_no_word_on_silence(bench: Bench) -> None:

@@ -90,6 +90,27 @@ TIMES: list[Case] = [
     ),
 ]
 LINES: list[Case] = [
+    ("line: {", r'line: {eol: "\r", ', ""),
+    ("line: {", "line: {eol: ';', ", "note line.eol: each request ends in ';' and in no line end"),
+    ("line: {", r'line: {eol: ";\r", ', ""),
+    ("line: {", r'line: {eol: "X\r\n", ', ""),
+    (
+        "read: GET total",
+        r"read: GET total\r",
+        r"warning total: the backslashes at the end of 'GET total\r' would be sent",
+    ),
+    (
+        "boot_read: GET boots",
+        r"boot_read: GET boots\r\n",
+        "warning boot_read: line.eol is the end of every request",
+    ),
+    (
+        '{read: GET serial, expect: "{serial}"',
+        r'{read: GET serial\n, expect: "{serial}"',
+        "warning identity: line.eol",
+    ),
+    ("send: COUNT", r"send: COUNT\r\n", "warning COUNT: leave them out, line.eol is"),
+    ("send: COUNT", r"send: COUNT \run", ""),
     ("nak: '^ERR'", "nak: null", "warning line.nak: a refusal is not recognised"),
     ("'^BUSY'", "'BUSY'", "warning line.busy: does not begin with ^"),
     ("'^READY'", "'^READY|^BOOT'", ""),

@@ -78,7 +78,13 @@ def test_words_and_their_text(words: str, name: str, args: dict[str, str], text:
         ("ADJ offset +5", "unknown command 'ADJ offset'. Did you mean 'ADJUST offset'?"),
         ("adjust offset +5", "unknown command 'adjust offset'. Did you mean 'ADJUST offset'?"),
         ("REBOOT", "unknown command 'REBOOT'. Commands of acme/logger: SET interval, "),
-        ("SET", "unknown command 'SET'. Commands of acme/logger"),
+        ("SET", "unknown command 'SET'. Did you mean 'SET interval'?"),
+        ("M", "unknown command 'M'. Did you mean 'MOVE' or 'MODE'?"),
+        ("rotate LO", "unknown command 'rotate LO'. Did you mean 'ROTATE log' or 'ROTATE log now'?"),
+        (
+            "ADJUST offset dleta=5",
+            "ADJUST offset: delta is not a whole number: 'dleta=5'. Did you mean delta=5? Type: ADJUST offset <delta",
+        ),
         (
             "SET interval",
             "SET interval takes 1 argument, 0 given. Type: SET interval <value: int, 1 to 3600 s>",
@@ -103,6 +109,14 @@ def test_wrong_words(words: str, message: str) -> None:
     with pytest.raises(UsageProblem) as caught:
         resolve(PROFILE, words.split())
     assert str(caught.value).startswith(message)
+
+
+def test_many_commands_that_fit() -> None:
+    """Of commands that the words begin five are named, and how many more there are."""
+    many = Profile(name="x/y", dialect="line", commands=tuple(command(f"GO {n}", f"G{n}") for n in range(8)))
+    with pytest.raises(UsageProblem) as caught:
+        resolve(many, ["GO"])
+    assert caught.value.hint == "Did you mean 'GO 0', 'GO 1', 'GO 2', 'GO 3', 'GO 4' or one of 3 more?"
 
 
 def test_a_line_break_in_an_argument_is_refused() -> None:

@@ -139,6 +139,14 @@ commands:
 ONE = "commands: [{name: beep, kind: trigger, nak_may_follow_effect: true}]\n"
 
 
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """The program of SCRIPT, beside it."""
+    path = write(tmp_path, "#!/bin/sh\n", "push.sh")
+    path.chmod(0o755)
+    return path
+
+
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
@@ -148,16 +156,38 @@ ONE = "commands: [{name: beep, kind: trigger, nak_may_follow_effect: true}]\n"
         ('"{device}"', '"--to={url}"', []),
     ],
 )
+@pytest.mark.usefixtures("script")
 def test_programs(tmp_path: Path, old: str, new: str, expected: list[str]) -> None:
     """A program has to be told what is wanted and of whom, and a failure after sending is no refusal."""
     assert lint(loaded(tmp_path, SCRIPT)) == []
     assert_found(lint(loaded(tmp_path, SCRIPT.replace(old, new))), *expected)
 
 
+@pytest.mark.usefixtures("script")
 def test_a_program_for_one_command_needs_no_words(tmp_path: Path) -> None:
     """A program that can do only one thing need not be told which; a trigger ends in doubt without a further word."""
     head = SCRIPT.partition("settings:")[0].replace(', "{command}"', "")
     assert lint(loaded(tmp_path, head + ONE)) == []
+
+
+def test_a_program_that_cannot_be_run(tmp_path: Path, script: Path) -> None:
+    """A program that is named beside the file must be there, and executable; any other may be on another machine."""
+    script.chmod(0o644)
+    assert_found(lint(loaded(tmp_path, SCRIPT)), f"warning run: {script} is not executable (chmod +x)")
+    script.unlink()
+    assert_found(lint(loaded(tmp_path, SCRIPT)), f"warning run: {script} is not there")
+    script.mkdir()
+    assert_found(lint(loaded(tmp_path, SCRIPT)), f"warning run: {script} is not there")
+    for elsewhere in ("push", "/opt/push.sh"):
+        assert lint(loaded(tmp_path, SCRIPT.replace("./push.sh", elsewhere))) == []
+
+
+def test_a_profile_of_readings_only(tmp_path: Path) -> None:
+    """That nothing can be sent is told, and is nothing wrong."""
+    text = f"{CLEAN.partition('commands:')[0]}commands: []\nboot_reply: '^boots=(?P<value>.*)$'\n"
+    found = lint(loaded(tmp_path, text))
+    assert_found(found, "note commands: nothing can be sent with this profile, only read")
+    assert found[0].line == 12
 
 
 def test_lines_only_of_the_file_that_was_loaded(tmp_path: Path) -> None:

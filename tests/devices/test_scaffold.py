@@ -7,10 +7,10 @@ import pytest
 from devices.lint import lint
 from devices.loader import SHIPPED, available
 from devices.scaffold import DIALECTS, lines_to_edit, scaffold
-from tests.devices.files import loaded
+from tests.devices.files import loaded, write
 
-UNSURE = {"line": ["identity"], "exec": ["identity"], "lsq": [], "modbus": ["identity"]}
-"""What nobody can say beforehand: how the equipment is asked who it is."""
+UNSURE = {"line": ["identity"], "exec": ["identity", "run"], "lsq": [], "modbus": ["identity"]}
+"""What nobody can say beforehand: how the equipment is asked who it is; and the program is not there yet."""
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -43,6 +43,7 @@ def test_commented_keys_are_keys(tmp_path: Path, dialect: str) -> None:
     switched = [line.replace("# ", "", 1) if line.lstrip(" #").startswith(keys) else line for line in lines]
     assert switched != lines
     profile = loaded(tmp_path, "".join(switched))
+    write(tmp_path, "#!/bin/sh\n", "push.sh").chmod(0o755)
     assert lint(profile) == []
     assert profile.identity is not None
 

@@ -9,6 +9,16 @@ from devices.problems import FileProblems
 from devices.source import BYTES_MAX, peek, read
 from tests.devices.files import write
 
+QUOTES = "A text with a colon, comma or bracket in it needs quotes, and each bracket its partner"
+INDENTED = (
+    "not YAML: the indentation of this line fits no list or table above. "
+    "The entries of a list begin in one column, and so do the keys of a table"
+)
+COLON = (
+    "not YAML: a second key, or a colon inside a text. A key stands in the column of the keys beside it, "
+    "with a blank behind each colon; a text with ': ' in it needs quotes"
+)
+
 
 def refusal(path: Path) -> str:
     """Read a file that must be refused; return its problems without the path."""
@@ -75,13 +85,67 @@ def test_a_byte_order_mark_does_not_count(tmp_path: Path) -> None:
         ("a: 1\nb: 2\na: 3\n", "3:1: 'a' is given twice, first in line 1."),
         ("a: {b: 1, b: 2}\n", "1:11: 'b' is given twice, first in line 1."),
         ("a: .nan\nb: -.inf\n", "1:4: '.nan' is not a finite number.\n2:4: '-.inf' is not a finite number."),
-        ("a: [1\nb: 2\n", "2:2: not YAML: expected ',' or ']', but got ':'."),
+        ("a: [1\nb: 2\n", f"2:2: not YAML: expected ',' or ']', but got ':'. {QUOTES}"),
+        ("a: {b: 1}}\n", f"1:10: not YAML: '}}' does not belong here. {QUOTES}"),
+        ("a:\n  - b: 1\n   c: 2\n", f"3:4: {INDENTED}"),
+        ("a:\n    b: 1\n  c: 2\n", f"3:3: {INDENTED}"),
+        ("a:\n  - b\n - c\n", f"3:2: {INDENTED}"),
+        ("a:\n  - b: 1\n    - c\n", f"3:5: {INDENTED}"),
+        ("- a\nb: 1\n", f"2:1: {INDENTED}"),
+        ("a: b: 1\n", f"1:5: {COLON}"),
+        ("a:1\nb: 2\n", f"2:2: {COLON}"),
+        (
+            "a: 1\nb\nc: 2\n",
+            "3:1: not YAML: here, or just before, a key has no colon. Each key is followed by a colon and a blank",
+        ),
+        (
+            "a: 'it's'\n",
+            (
+                "1:8: not YAML: something stands behind a text that has ended. "
+                "Put quotes around the whole; a quote inside needs the other kind around it"
+            ),
+        ),
+        (
+            "a: 1\nb: 'c\nd: 2\n",
+            "2:4: not YAML: the quote that begins here does not end. Look for its partner",
+        ),
+        (
+            'a: "\\d"\n',
+            (
+                "1:6: not YAML: found unknown escape character 'd'. "
+                "Between double quotes a backslash is special: take single quotes"
+            ),
+        ),
+        (
+            "a: |x\n",
+            (
+                "1:5: not YAML: expected chomping or indentation indicators, but found 'x'. "
+                "Put a text that begins with | or > in quotes"
+            ),
+        ),
+        (
+            "a: %x\n",
+            "1:4: not YAML: found character '%' that cannot start any token. Put the word in quotes",
+        ),
         (
             "a:\n\tb: 1\n",
             "2:1: not YAML: found character '\\t' that cannot start any token. Indent with blanks, not tabs",
         ),
-        ("a: *nowhere\n", "1:4: not YAML: found undefined alias 'nowhere'."),
-        ("a: 1\n---\nb: 2\n", "2:1: not YAML: found another document."),
+        (
+            "a: *nowhere\n",
+            "1:4: not YAML: found undefined alias 'nowhere'. Put a word that begins with * or & in quotes",
+        ),
+        (
+            "a: & b\n",
+            (
+                "1:5: not YAML: expected alphabetic or numeric character, but found ' '. "
+                "Put a word that begins with * or & in quotes"
+            ),
+        ),
+        (
+            "a: 1\n---\nb: 2\n",
+            "2:1: not YAML: found another document. A file holds one document: leave out the line of dashes",
+        ),
         ("a: !!python/object:os.system x\n", "1:4: the tag 'python/object:os.system' is not used here."),
         ("a: !secret x\n", "1:4: the tag '!secret' is not used here."),
         ("a: !!binary aGk=\n", "1:4: the tag 'binary' is not used here."),

@@ -56,7 +56,9 @@ def test_equal_values_have_one_text(kind: str, raw: str, step: str | None, canon
         ("decimal", "1,5", "not a number: '1,5'"),
         ("decimal", ".", "not a number: '.'"),
         ("bool", "maybe", "not on or off: 'maybe'"),
+        ("bool", "x" * 65, f"not on or off: '{'x' * 64}'"),
         ("enum(a, b)", "A", "not one of a, b: 'A'"),
+        ("enum(a, b)", "x" * 65, f"not one of a, b: '{'x' * 64}'"),
     ],
 )
 def test_what_is_no_value_is_refused(kind: str, raw: str, message: str) -> None:

@@ -114,6 +114,16 @@ def test_the_whole_inventory(folder: Path) -> None:
     assert all(": not probed: " in text for text in told)
 
 
+def test_one_device_under_two_names(folder: Path) -> None:
+    """A device that is in the inventory twice is probed under its first name, and that keeps nobody else unwatched."""
+    more = '  again: {profile: demo/controller-line, url: "tcp://127.0.0.1:7002"}\n'
+    inventory = f'devices:\n  d1: {{profile: demo/controller-line, url: "tcp://127.0.0.1:7002"}}\n{more}'
+    inventory += '  other: {profile: demo/controller-line, url: "tcp://127.0.0.1:7003"}\n'
+    targets, routes, told = found(folder, inventory)
+    assert (targets, routes) == (["d1", "other"], ["d1", "again", "other"])
+    assert told == ("again is not probed: it is the same device as d1 (tcp://127.0.0.1:7002)",)
+
+
 def test_what_opening_would_boot(folder: Path) -> None:
     """A board that boots when its port is opened keeps its route, and is told as not probed."""
     (folder / "boots.yaml").write_text(

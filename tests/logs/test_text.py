@@ -1,5 +1,8 @@
 """Text from outside on one printable line."""
 
+import re
+from ast import literal_eval
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,6 +36,8 @@ def test_escape(text: str, shown: str) -> None:
         (b"GET x\r\n", r"GET x\r\n"),
         (b"\x05\x01\x83 15 \xff\x00", r"\x05\x01\x83 15 \xff\x00"),
         ("21 °C".encode(), "21 °C"),
+        (rb"GET x\r\n", r"GET x\\r\\n"),
+        ("\u202e\x9b".encode() + b"\x9b", r"\xe2\x80\xae\xc2\x9b\x9b"),
     ],
 )
 def test_bytes_text(data: bytes, shown: str) -> None:
@@ -62,3 +67,14 @@ def test_bytes_text_always(data: bytes) -> None:
     shown = bytes_text(data)
     assert shown.isprintable()
     assert len(shown) <= BYTES_MAX
+
+
+@settings(derandomize=True)
+@given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode))
+def test_bytes_text_tells_bytes_apart(data: bytes) -> None:
+    """What a person reads leads back to the bytes: text of a backslash and a letter is no line end."""
+    shown = bytes_text(data).encode()
+    assert (
+        re.sub(rb"\\(?:[\\nrt]|x[0-9a-f]{2})", lambda found: literal_eval(f"b'{found[0].decode()}'"), shown)
+        == data
+    )

@@ -175,7 +175,7 @@ def test_everything_wrong_is_told_at_once() -> None:
         ("[{send: x, id: ' a'}]", "", "4:23: ' a' cannot be an id: 1 to 100 characters, no blank at an end."),
         ("[{send: x, id: ''}]", "", "4:23: '' cannot be an id: 1 to 100 characters, no blank at an end."),
         ("[]", "", "4:8: 'steps' must not be empty."),
-        ("{send: x}", "", "4:8: 'steps' must be a list."),
+        ("{send: x}", "", "4:8: 'steps' must be a list. Each entry begins with a dash, such as: - send: ..."),
         ("[send]", "", "4:9: item 1 must be a mapping (key: value), not 'send'."),
         (
             "[{send: x}]",

@@ -142,7 +142,7 @@ def test_an_opening_boots_every_board_that_it_resets() -> None:
     async def main() -> None:
         client = ModbusClient(Bus(devices), opened=False)
         assert [device.boot for device in devices] == [1, 1]
-        client.plug.opened()
+        assert client.plug.opened()  # so that the port loses what was written before
         assert [device.boot for device in devices] == [2, 2]
         ModbusClient(Bus(devices))
         assert [device.boot for device in devices] == [3, 3]

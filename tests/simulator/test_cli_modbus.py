@@ -96,7 +96,7 @@ def test_several_units_are_told_apart_in_the_rows() -> None:
         ((*RELAYS, "--unit", "1-3"), 2, "--unit '1-3' is no address"),
         ((*RELAYS, "--tier", "1"), 2, "--tier concerns LSQ1, and waveshare/modbus-rtu-relay speaks Modbus"),
         ((*RELAYS, "--model", "x"), 2, "--model concerns LSQ1"),
-        ((*RELAYS, "--faults", "cmd 1: notice"), 2, "'notice' is not a fault"),
+        ((*RELAYS, "--faults", "cmd 1: notice"), 2, "'notice' is not a fault of Modbus. Known: drop_request"),
         ((*RELAYS, "--faults", "cmd 1: exception 0"), 2, "the code of exception is 1 to 255"),
         (("--framing", "rtu"), 2, "--framing concerns Modbus, and demo/controller speaks LSQ1"),
         (("--unit", "1,3"), 2, "--unit 1,3: only Modbus machines share a line; give one."),

@@ -75,9 +75,18 @@ def test_serial_port_says_where_it_is(tmp_path: Path) -> None:
         ),
         ([*TEXT_DEVICE, "--unit", "1"], 2, "--unit concerns LSQ1"),
         ([*TEXT_DEVICE, "--model", "x"], 2, "--model concerns LSQ1"),
-        ([*TEXT_DEVICE, "--faults", "cmd 1: wrong_unit"], 2, "'wrong_unit' is not a fault"),
-        ([*TEXT_DEVICE, "--faults", "nop 1: cut"], 2, "'nop' is not a kind of message"),
-        (["--faults", "cmd 1: notice"], 2, "'notice' is not a fault"),
+        (
+            [*TEXT_DEVICE, "--faults", "cmd 1: wrong_unit"],
+            2,
+            "'wrong_unit' is not a fault of plain text. Known:",
+        ),
+        ([*TEXT_DEVICE, "--faults", "nop 1: cut"], 2, "'nop' is not a kind of message of plain text."),
+        (["--faults", "cmd 1: notice"], 2, "'notice' is not a fault of LSQ1. Known:"),
+        (
+            [*TEXT_DEVICE, "--faults", "cmd 1: long_reply"],
+            2,
+            "'long_reply' is not a fault of plain text. Known:",
+        ),
         (["--slots", "0"], 2, "0 is not in the range"),
     ],
 )

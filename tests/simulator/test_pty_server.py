@@ -103,7 +103,7 @@ def test_every_byte_passes_unchanged_in_both_directions() -> None:
             if len(heard) == len(every):
                 complete.set()
 
-        port = PtyPort(hear, lambda: None)
+        port = PtyPort(hear, lambda: False)
         client = PortClient(port.path)
         client.write(every)
         port.write(every)
@@ -196,20 +196,23 @@ def test_pulled_plug_stays_out_until_it_is_put_back(tmp_path: Path) -> None:
 
 
 def test_opening_is_noticed_each_time() -> None:
-    """A board that boots when its port is opened does so for every client, before it hears a byte."""
+    """A board that boots when its port is opened does so for every client, and loses what that writes at once."""
 
     async def scenario(server: PtyServer) -> None:
         for boots in (2, 3):
             client = PortClient(path_of(server))
-            client.write(b"TOGGLE relay\n")
-            assert sorted((await client.line(), await client.line())) == [b"OK 1\n", BANNER]
+            client.write(b"ADJUST offset +5\nTOGGLE relay\n")
+            assert await client.line() == BANNER
             assert device.boot == boots
+            client.write(b"TOGGLE relay\n")
+            assert await client.line() == b"OK 1\n"
             alone = when_alone(server)  # a client that comes back within the same moment is no new opening
             client.close()
             await alone.wait()
 
     device = text_device(habits=Habits(opening_boots=True))
     serve(device, scenario)
+    assert [copy.text for copy in device.copies] == ["TOGGLE relay"] * 2
 
 
 def test_opening_without_a_word_is_noticed() -> None:
@@ -223,11 +226,26 @@ def test_opening_without_a_word_is_noticed() -> None:
     serve(text_device(habits=Habits(greeting=b"hello\n")), scenario)
 
 
+@pytest.mark.parametrize("echo", [False, True])
+def test_greeting_comes_before_the_answer_to_what_is_written_at_once(echo: bool) -> None:
+    """A client that writes as soon as it has opened the port finds the greeting in front; nothing is lost."""
+
+    async def scenario(server: PtyServer) -> None:
+        client = PortClient(path_of(server))
+        client.write(b"GET offset\n")
+        echoed = b"GET offset\n" if echo else b""
+        greeted = b"hello\n" + echoed + b"OK 10\n"
+        assert await client.take(len(greeted)) == greeted
+        client.close()
+
+    serve(text_device(habits=Habits(greeting=b"hello\n"), echo=echo), scenario)
+
+
 def test_client_that_does_not_read_costs_a_queue_and_no_more() -> None:
     """Beyond the queue bytes are lost; the device goes on, and what was kept arrives whole."""
 
     async def main() -> None:
-        port = PtyPort(lambda _: None, lambda: None)
+        port = PtyPort(lambda _: None, lambda: False)
         client = PortClient(port.path)
         for _ in range(10):
             port.write(b"x" * 20_000)
@@ -292,7 +310,7 @@ def test_what_is_not_ours_is_never_replaced(
 
     async def main() -> None:
         with pytest.raises(LinkTakenError):
-            PtyPort(lambda _: None, lambda: None, place)
+            PtyPort(lambda _: None, lambda: False, place)
 
     asyncio.run(main())
     assert place.is_symlink() or place.exists()

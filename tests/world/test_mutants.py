@@ -215,7 +215,7 @@ MODBUS_MUTANTS: dict[str, tuple[Mutant, str, str]] = {
     ),
     "quiet time not kept": (_copies_under_way_forgotten, "modbus-tcp", "late_request"),
     "an answer to another process is ours": (
-        _owed_answers_of_others_forgotten, "modbus-rtu", "delay,late_request,crash",
+        _owed_answers_of_others_forgotten, "modbus-rtu", "delay",
     ),
 }  # fmt: skip
 """What is broken of Modbus, and the sort and the faults among which it shows soonest."""

@@ -8,7 +8,7 @@ are the two clients, `losses.py` is what they suffer, `tally.py` says whether th
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from agent.cli.demo.work import SILENCE_MAX_S, SILENCE_S, WORK
 from agent.cli.exit_codes import Exit
 from agent.cli.options import Common, command
 from agent.duration import parse_duration
+from agent.store.database import StoreError
 from devices.problems import UsageProblem
 
 SEED = 1972
@@ -31,11 +32,15 @@ SEED = 1972
 SEED_MAX = 999_999_999
 LOSS, LOSS_MAX = 30, 90
 
+HEAD = f"""\
+{len(WORK)} commands for each of three simulated devices, which lose acks and requests.
+Plain text runs on a serial line (a pty of this machine), LSQ1 on TCP."""
+
 NEXT = """\
 
 Next, with equipment of your own:
   ackonce init my-site            a sample project: inventory, profile, settings
-  ackonce ports                   this machine's serial ports, and who holds them
+  ackonce ports                   the serial ports here, and who holds them
   ackonce explain NAME COMMAND    what each loss would lead to; sends nothing
 More of this: ackonce demo -v (every attempt), --seed N, --loss PERCENT"""
 
@@ -49,7 +54,10 @@ def demo(
     common: Common,
     seed: Annotated[int, typer.Option(min=0, max=SEED_MAX, help="Decides which messages get lost.")] = SEED,
     loss: Annotated[
-        int, typer.Option(min=0, max=LOSS_MAX, help="Percent of acks lost; of requests half as many.")
+        int,
+        typer.Option(
+            min=0, max=LOSS_MAX, help="Percent of acks lost; of requests half as many. More takes longer."
+        ),
     ] = LOSS,
 ) -> None:
     """Blind resends against policies, on simulated devices that lose acks; ends with the devices' own counts."""
@@ -66,7 +74,8 @@ def demo(
         output.fail(
             Exit.INTERRUPTED, "interrupted; the simulated devices are switched off.", as_json=common.json
         )
-    with output.whoever_listens():
+    # What it found is all that came of it: where that cannot be written, nothing was shown. Only a no goes before.
+    with nullcontext() if found.true else output.whoever_listens():
         if common.json:
             output.put_json(as_json(found))
         else:
@@ -80,13 +89,11 @@ def demo(
 def _compare(common: Common, folder: Path, silence_s: float, seed: int, loss: int) -> Comparison:
     """Start the devices, let both clients work, and ask the devices what they counted.
 
-    Raises DemoFailed, StoreError, KeyboardInterrupt.
+    Raises DemoFailed, KeyboardInterrupt.
     """
     with ExitStack() as running:
         with _signals_as_ctrl_c():
-            _tell(
-                common, f"{len(WORK)} commands for each of three fresh devices that lose acks and requests."
-            )
+            _tell(common, HEAD)
             victim, *ours = [running.enter_context(device) for device in _devices(seed, loss, silence_s)]
             from agent.cli.demo.policies import apply_policies  # 300 ms, in which the devices start
 
@@ -96,13 +103,19 @@ def _compare(common: Common, folder: Path, silence_s: float, seed: int, loss: in
         def begin(number: int, title: str) -> None:
             _tell(common, f"{number + 2} of 3: ackonce, {title}")
 
-        ended = apply_policies(common, folder, silence_s, ours, begin)
+        try:
+            ended = apply_policies(common, folder, silence_s, ours, begin)
+        except StoreError as problem:
+            raise _no_journal(folder, problem) from problem
         with _signals_as_ctrl_c():
             return Comparison(
                 seed=seed,
                 loss=loss,
-                naive=Account("blind resends", victim.title, believed, victim.end()),
-                ours=[Account("ackonce", each.title, ended.said[each.title], each.end()) for each in ours],
+                naive=Account("blind resends", victim.title, victim.way, believed, victim.end()),
+                ours=[
+                    Account("ackonce", each.title, each.way, ended.said[each.title], each.end())
+                    for each in ours
+                ],
                 picture=ended.picture,
             )
 
@@ -159,6 +172,18 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
             f"the demo needs a temporary folder for its journal: {problem.strerror or problem}",
             "Name a folder that can be written: TMPDIR=FOLDER ackonce demo",
         ) from problem
+
+
+def _no_journal(folder: Path, problem: StoreError) -> DemoFailed:
+    """What keeps the journal from being written; its own folder goes with the demo, so the one above is named."""
+    from agent.cli.demo.policies import home_in
+    from agent.store.sqlite import FILE_NAME
+
+    why = str(problem).replace(str(home_in(folder) / FILE_NAME), f"in {folder.parent}")
+    return DemoFailed(
+        why.rstrip("."),
+        "Another folder will do, too: TMPDIR=FOLDER ackonce demo",
+    )
 
 
 def _tell(common: Common, text: str) -> None:

@@ -20,11 +20,11 @@ PICTURE_WIDTH_MAX = 100
 
 _GAP, _GAP_OF_ACCOUNTS = 2, 3
 _SETTLED = {
-    "duplicate_ack": "recognised as repeats",
-    "verified": "read back",
-    "settled": "settled by the device's memory",
+    "verified": "by reading the value back",
+    "duplicate_ack": "by the device, which knew the repeat",
+    "settled": "by the device's memory of its last command",
 }
-"""What the agent's proofs are called where the first ack did not come."""
+"""What a word stands on, by the agent's proof, where the first ack did not come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +98,19 @@ def _table(accounts: Sequence[Account]) -> Iterator[str]:
     foot = [_value_row(accounts), ["messages lost", "", *lost]]
     widths = [max(len(row[at]) for row in (head, *body, *foot)) for at in range(len(head))]
     for at, account in enumerate(accounts):
-        title = max(len(account.client), len(account.device))
+        title = max(map(len, _titles(account)))
         widths[2 + 2 * at] = max(widths[2 + 2 * at], title - widths[3 + 2 * at] - _GAP)
     rule = "-" * len(_under(widths, ["-" * width for width in widths]))
-    yield _under(widths, ["", "", *(cell for account in accounts for cell in (account.client, ""))])
-    yield _under(widths, ["", "", *(cell for account in accounts for cell in (account.device, ""))])
+    for titles in zip(*map(_titles, accounts), strict=True):
+        yield _under(widths, ["", "", *(cell for title in titles for cell in (title, ""))])
     yield _under(widths, head)
     for rows in (body, foot):
         yield rule
         yield from (_under(widths, row) for row in rows)
+
+
+def _titles(account: Account) -> tuple[str, str, str]:
+    return account.client, account.device, account.way
 
 
 def _row(command: str, accounts: Sequence[Account]) -> list[str]:
@@ -176,7 +180,7 @@ def _of_the_agent(found: Comparison) -> Iterator[str]:
         )
     settled = [sentence for account in found.ours if (sentence := _settled(account))]
     if settled:
-        yield f"Without the first ack: {'; '.join(settled)}."
+        yield f"No ack at first, and settled all the same: {'; '.join(settled)}."
     for account in found.ours:
         yield from _unhappy(account)
 

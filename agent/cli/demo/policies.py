@@ -3,6 +3,7 @@
 The words are those of the journal after the last command: what was in doubt may have been settled since.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,9 @@ from agent.service import Report, Service
 from agent.settings import Settings
 from agent.targets import Chosen, choose_targets
 from devices.kinds import Policy
-from logs.picture import Picture
+from logs.picture import Picture, Row, Way
+
+_SESSION_NUMBER = re.compile(r"session \d+")
 
 _TELLING = (Proof.DUPLICATE_ACK, Proof.SETTLED, Proof.VERIFIED)
 """What an operation with a lost ack was settled by; the first that there is gets drawn."""
@@ -32,6 +35,9 @@ _WHY = {
 }
 """Reasons in short, where the agent's own sentence names what ends with the demo."""
 
+_SINCE = ", which has been settled since"
+"""Behind the first of them where nothing before it is in doubt any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -39,6 +45,11 @@ class Ended:
 
     said: dict[str, list[Said]]
     picture: Picture | None
+
+
+def home_in(folder: Path) -> Path:
+    """Where the agent keeps its state in the demo's folder."""
+    return folder / "state"
 
 
 def apply_policies(
@@ -64,7 +75,7 @@ def apply_policies(
     """
     # Nothing of the user: neither store nor inventory, configuration or environment.
     settings = Settings(
-        home=folder / "state", project=folder, inventory=None, timeout_s=silence_s, agent=None, actor="demo"
+        home=home_in(folder), project=folder, inventory=None, timeout_s=silence_s, agent=None, actor="demo"
     )
     chosen = [_as_device(settings, device) for device in devices]
 
@@ -75,7 +86,7 @@ def apply_policies(
             reports[each.device.name] = await _push(service, settings, each)
             if service.executor.stopping():
                 return None
-        said = {title: [_said(service, report) for report in made] for title, made in reports.items()}
+        said = {title: _all_said(service, made) for title, made in reports.items()}
         return Ended(
             said, _picture(service, [report.operation for made in reports.values() for report in made])
         )
@@ -108,6 +119,16 @@ async def _push(service: Service, settings: Settings, chosen: Chosen) -> list[Re
     return reports
 
 
+def _all_said(service: Service, reports: Sequence[Report]) -> list[Said]:
+    """The words about one device, in the order of the work."""
+    said, doubtful = [], False
+    for each in (_said(service, report) for report in reports):
+        settled = each.why == _WHY[Cause.DOUBT] and not doubtful
+        said.append(replace(each, why=each.why + _SINCE) if settled else each)
+        doubtful = doubtful or each.word == Outcome.IN_DOUBT.value
+    return said
+
+
 def _said(service: Service, report: Report) -> Said:
     operation, result = report.operation, _word(service, report.operation) or report.result
     terms = operation.terms
@@ -131,7 +152,12 @@ def _picture(service: Service, operations: Sequence[Operation]) -> Picture | Non
     for proof in _TELLING:
         for operation, result in results:
             if result is not None and (result.outcome, result.proof) == (Outcome.APPLIED, proof):
-                story = rows(operation, service.journal.story(operation.op))
+                story = map(_without_session, rows(operation, service.journal.story(operation.op)))
                 end = f"{operation.command}: {result.outcome.value} ({proof.value}), {result.message}"
                 return Picture(operation.device, tuple(story), f"{operation.device}, {end}")
     return None
+
+
+def _without_session(row: Row) -> Row:
+    """Its number is drawn at random and says nothing here: two runs of one seed shall draw the same."""
+    return replace(row, label=_SESSION_NUMBER.sub("a session", row.label)) if row.way is Way.NOTE else row

@@ -5,14 +5,19 @@ one whose demo was killed ends by itself.
 """
 
 import json
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 LIFE_S, LIFE_PER_SILENCE = 60, 600
 """A device ends by itself after so many seconds, and so many silences: nobody may have been left to end it."""
+
+MEET_S = 3.0
+"""How long a connection within this machine may take."""
 
 END_S = 10.0
 """How long a device may take to say its counts."""
@@ -59,6 +64,7 @@ class StandIn:
         """
         self.title = title
         self.profile = profile
+        self.way = "serial line" if "--pty" in options else "TCP"
         self._options = " ".join(["--profile", profile, *options])
         life_s = f"{LIFE_S + LIFE_PER_SILENCE * silence_s:.0f}"
         words = [sys.executable, "-m", "agent.cli.start", "simulate", "device", "--json", "-q", *options]
@@ -93,7 +99,10 @@ class StandIn:
                 f"the simulated device ({self.title}) did not start: {why}",
                 f"See it alone: ackonce simulate device {self._options}",
             )
-        return str(said["listening"])
+        url = str(said["listening"])
+        if url.startswith("tcp:"):
+            meet(self.title, url)
+        return url
 
     def end(self) -> Counted:
         """Switch it off and ask what it counted. Raises DemoFailed."""
@@ -109,6 +118,19 @@ class StandIn:
                 "Did somebody end it? Try again: ackonce demo",
             )
         return Counted(said["executed"], said["values"], said["counts"])
+
+
+def meet(title: str, url: str) -> None:
+    """See that this machine reaches its own ports: not where its loopback interface is down. Raises DemoFailed."""
+    place = urlsplit(url)
+    try:
+        socket.create_connection((place.hostname or "", place.port or 0), timeout=MEET_S).close()
+    except OSError as problem:
+        raise DemoFailed(
+            f"the simulated device ({title}) listens on {place.netloc}, "
+            f"but this machine does not reach itself there: {problem.strerror or problem}",
+            "Is its loopback interface up, and open in the firewall? See: ip address show lo",
+        ) from problem
 
 
 def _object(line: str) -> dict[str, Any]:

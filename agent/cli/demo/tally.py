@@ -55,10 +55,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """All that one client said about one device, and what the device counted."""
+    """All that one client said about one device, and what the device counted. `way`: of the link between them."""
 
     client: str
     device: str
+    way: str
     said: Sequence[Said]
     counted: Counted
 

@@ -66,6 +66,11 @@ def test_json_is_two_objects() -> None:
             2,
             "--faults: column 9: 'dorp' is not a fault. Did you mean 'drop'?",
         ),
+        (
+            ["--listen", "pty", "--to", "serial:/dev/null", "--faults", "from 1: drop; seed 1: to rst 0.1"],
+            2,
+            "--faults: rst resets TCP connections, and there is none on either side. To pull the plug: cut",
+        ),
         ([*TO, "--listen", "tcp://192.0.2.1:0"], 7, "Cannot listen on tcp://192.0.2.1:0"),
         ([*TO, "--listen", "pty", "--link", "/dev/null"], 7, "Cannot listen on a serial port"),
     ],
@@ -102,7 +107,7 @@ def echo_port() -> Iterator[int]:
             link, _ = server.accept()
             with link:
                 link.recv(1024)
-                link.sendall(b"OK \x1b[2J[red]\n")
+                link.sendall(b"OK \x1b[2J[red]\\n\n")
 
         thread = threading.Thread(target=answer)
         thread.start()
@@ -140,11 +145,11 @@ def through_the_proxy(
 
 
 def test_counts_and_bytes_are_told(monkeypatch: pytest.MonkeyPatch, echo_port: int) -> None:
-    """Messages with their bytes, escaped, only with -v; faults always; counts at the end."""
+    """Messages with their bytes, escaped beyond doubt, only with -v; faults always; counts at the end."""
     out, err = through_the_proxy(monkeypatch, echo_port, "-v", "--faults", "from 1: dup")
-    assert err == ["to 1: GET a\\n", "from 1: OK \\x1b[2J[red]\\n", "fault: dup at from 1"]
+    assert err == ["to 1: GET a\\n", "from 1: OK \\x1b[2J[red]\\\\n\\n", "fault: dup at from 1"]
     assert out[2:] == [
-        "count\tbytes from\t13",
+        "count\tbytes from\t15",
         "count\tbytes to\t6",
         "count\tconnections\t1",
         "count\tdup\t1",
