@@ -72,17 +72,17 @@ class LineStation(StreamStation):
 
     def _unheard(self) -> None:
         """What was said instead may be an answer that the profile does not know; once is enough."""
-        said = next((stray.line for stray in reversed(self._strays) if stray.why == "junk"), None)
-        if said is not None and not self._puzzled:
+        stray = self._strays.last("junk")
+        if stray is not None and not self._puzzled:
             self._puzzled = True
             self._means.told.warn(
-                f"the device says '{said}', which the profile {self._profile.name} does not take for an answer"
+                f"the device says '{stray.line}', which the profile {self._profile.name} does not take for an answer"
             )
 
     def _why_mute(self) -> str:
         if self._collided:
             return "the echo that the profile declares does not come back whole: is 'echo: true' right"
-        if self._strays:
+        if self._strays.last() is not None:
             return "a prompt, another ack, another device?"
         return "another device, another speed, another line ending"
 

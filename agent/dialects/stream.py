@@ -14,9 +14,10 @@ What requests and answers look like is the business of `line` and `modbus`.
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from agent.dialects.debts import Debt
+from agent.dialects.strays import Stray, Strays
 from agent.dialects.unnumbered import UnnumberedStation
 from agent.evidence import (
     Acked,
@@ -67,22 +68,6 @@ class Said(NamedTuple):
     line: str
 
 
-class Stray(Protocol):
-    """Input that answers nothing asked now; `why` is `answer` where it looks like one."""
-
-    @property
-    def why(self) -> str:
-        """What it is."""
-
-    @property
-    def line(self) -> str:
-        """It, for people."""
-
-    @property
-    def data(self) -> bytes:
-        """Its bytes."""
-
-
 class StreamStation(UnnumberedStation):
     """One device on a stream in the hands of this process; `lease` is None where nothing but reads will be asked."""
 
@@ -107,8 +92,7 @@ class StreamStation(UnnumberedStation):
         self._gap_s = gap_s
         self._hush_s = hush_s
         self._exchange: Exchange | None = None
-        self._strays: list[Stray] = []
-        self._explained = 0
+        self._strays = Strays()
         self._asked_here = False
         self._owed = self._debts.now
         self._noticed: list[Evidence] = []
@@ -243,7 +227,7 @@ class StreamStation(UnnumberedStation):
         await self._until_it_hears()
         if self._debts.stream is not None:
             await self._clock.sleep(LISTEN_S)  # whatever was on the line for others comes in
-        self._forget_strays()
+        self._strays.forget()
         self._asked_here = False
         return await self._identify()
 
@@ -274,7 +258,8 @@ class StreamStation(UnnumberedStation):
 
     def _unanswering(self) -> str | None:
         """What came in instead of an answer, if anything."""
-        return self._strays[-1].line if self._strays else None
+        stray = self._strays.last()
+        return stray.line if stray is not None else None
 
     def _mute(self, query: str) -> Unreachable:
         """What to raise where a question got no answer. What it owes is in the store, for whoever asks next."""
@@ -303,7 +288,7 @@ class StreamStation(UnnumberedStation):
     def _may_stay(self) -> bool:
         idle_s = self._clock.now_s() - self._heard_s
         quiet = self._lease is None or self._lease.quiet_from is None
-        stray = any(s.why == "answer" for s in self._strays)  # whoever it was for, another one may follow
+        stray = self._strays.last("answer") is not None  # whoever it was for, another one may follow
         return self.alive() and not self._debts.stand and quiet and not stray and idle_s < STAY_S
 
     def alive(self) -> bool:
@@ -406,8 +391,7 @@ class StreamStation(UnnumberedStation):
         """What came besides an answer, or follows it at once, and would answer the same question."""
         if self._hush_s > 0:
             await self._clock.sleep(self._hush_s)
-        self._explained = len(self._strays)
-        return [stray for stray in self._strays if self._is_rival(stray, reply)]
+        return [stray for stray in self._strays.beside_an_answer() if self._is_rival(stray, reply)]
 
     async def _no_use(self) -> Lost | None:
         """Wait until the line may be used; why it is of no use, or None."""
@@ -418,7 +402,7 @@ class StreamStation(UnnumberedStation):
             pause_s = max(pause_s, self._hush_s)  # a line that talks by itself is noticed before it is asked
         if pause_s > 0:
             await self._clock.sleep(pause_s)
-        if not self._unasked():
+        if not self._strays.unasked():
             return None
         self.close()
         return Lost("answers come that nobody asked for, so none could be believed", left=False)
@@ -431,7 +415,7 @@ class StreamStation(UnnumberedStation):
             return Lost("there is no connection", left=False)
         self._owed = owed
         self._asked_here = True
-        self._forget_strays()
+        self._strays.forget()
         outcome = await self._exchange.ask(request(), warrant, silence_s)
         if not isinstance(outcome, Answer):
             self._owed = self._debts.now
@@ -446,10 +430,8 @@ class StreamStation(UnnumberedStation):
         return noticed
 
     def _astray(self, stray: Stray) -> None:
-        """Something came in that answers nothing; while an earlier answer is owed, it is no surprise."""
-        self._strays.append(stray)
-        if self._clock.now_s() < self._owed.until_s:
-            self._explained = len(self._strays)
+        """Something came in that answers nothing."""
+        self._strays.add(stray, owed=self._clock.now_s() < self._owed.until_s)
 
     def _tell_stray(self, stray: Stray, *, of_a_copy: bool) -> None:
         """Tell the log of an answer to nothing; `of_a_copy`: it could be that of an owed copy."""
@@ -459,11 +441,3 @@ class StreamStation(UnnumberedStation):
             self._means.told.late(copy.seq, copy.attempt)
         else:
             self._means.told.stray("an answer that nobody asked for", stray.line, stray.data)
-
-    def _forget_strays(self) -> None:
-        self._strays.clear()
-        self._explained = 0
-
-    def _unasked(self) -> bool:
-        """Whether answers came, since the last question was answered, that belong to none and were not owed."""
-        return any(stray.why == "answer" for stray in self._strays[self._explained :])
