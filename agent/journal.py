@@ -190,7 +190,7 @@ class Journal:
         has what was asked under each of them.
         """
         found = self._entries(
-            "key = ? AND device = ? ORDER BY outcome IN ('applied', 'unchanged') DESC, "
+            "key = ? AND device = ? ORDER BY coalesce(outcome, '') IN ('applied', 'unchanged') DESC, "
             "outcome IS NULL OR outcome = 'in_doubt' DESC, rowid DESC LIMIT 1",
             (key, device),
         )

@@ -53,6 +53,9 @@ def _lsq(attempts_max: int) -> list[Setup]:
         "cumulative": ADJUST,
         "cumulative no-retry": replace(ADJUST, policy=Policy.NO_RETRY),
         "cumulative get-verify": replace(ADJUST, policy=Policy.GET_VERIFY, readback=OFFSET),
+        "cumulative get-verify volatile": replace(
+            ADJUST, policy=Policy.GET_VERIFY, readback=replace(OFFSET, durable=False)
+        ),
         "idempotent": SET,
         "idempotent durable read-back": replace(SET, readback=TARGET),
     }

@@ -93,6 +93,8 @@ TURNED_AWAY: list[Evidence] = [*SENT, BadSession("cmd", 8)]
 ENDED: list[Evidence] = [*SENT_KEPT, SILENCE, STOP, BadSession("nop", 7)]
 ONCE = replace(ADJUST, policy=Policy.NO_RETRY)
 VERIFIED = replace(ADJUST, policy=Policy.GET_VERIFY, readback=replace(OFFSET, durable=True))
+VERIFIED_VOLATILE = replace(VERIFIED, readback=replace(OFFSET, durable=False))
+RESET = replace(ADJUST, text="RESET counter", args={}, readback=replace(OFFSET, expect="0"))
 SHOWS_TARGET: list[Evidence] = [verify("15")]
 SHOWS_BEFORE: list[Evidence] = [verify("10")]
 
@@ -200,6 +202,17 @@ LSQ1 = [
           Nakked(2, "no"), hello(3, None, boot=8)], Outcome.IN_DOUBT),
     Rule("LSQ1: a new session with the old number is no new session", SET,
          [life(OPENED[0]), copy(1, 1, OPENED, SET.text), LOST, life(OPENED[0], 2, boot=8)], Outcome.IN_DOUBT),
+    Rule("LSQ1: where an earlier number may have run the device is asked who it is before anything is read",
+         replace(SET, readback=TARGET, attempts_max=2),
+         [life(OPENED[0]), copy(1, 1, OPENED, SET.text), LOST, life(5, 2, boot=8), copy(2, 2, (5, 1), SET.text),
+          BadSession("cmd", 9)], Connect()),
+    Rule("4.9: a volatile setting proves nothing over a boot that HELLO shows", VERIFIED_VOLATILE,
+         [life(OPENED[0]), baseline("10"), copy(1, 1, OPENED), LOST, hello(2, None, boot=8)], Outcome.IN_DOUBT),
+    Rule("4.9: a volatile setting is read where the session ended without a boot", VERIFIED_VOLATILE,
+         [life(OPENED[0]), baseline("10"), copy(1, 1, OPENED), LOST, STOP, BadSession("nop", 7), hello(2, None)],
+         Read("offset", Why.VERIFY)),
+    Rule("4.9: without a baseline a target that is there proves nothing of a cumulative command", RESET,
+         [life(OPENED[0]), copy(1, 1, OPENED, RESET.text), LOST, hello(2, None, boot=8)], Outcome.IN_DOUBT),
 ]  # fmt: skip
 
 VERIFY = unnumbered(Policy.GET_VERIFY, durable=True)
@@ -274,6 +287,10 @@ EVIDENCE = [
          Outcome.APPLIED),
     Rule("clamps: an undeclared stop looks like a lost command",
          replace(VERIFY, readback=replace(OFFSET, min=None, max=None)), [*AFTER_QUIET, verify("10")], Outcome.IN_DOUBT),
+    Rule("clamps: an upper stop alone is not enough", replace(VERIFY, readback=replace(OFFSET, min=None)),
+         [*AFTER_QUIET, verify("10")], Outcome.IN_DOUBT),
+    Rule("clamps: nor a lower one", replace(VERIFY, readback=replace(OFFSET, max=None)),
+         [*AFTER_QUIET, verify("10")], Outcome.IN_DOUBT),
     Rule("clamps: no stop at all", replace(VERIFY, readback=replace(OFFSET, min=None, max=None, clamps=False)),
          [*AFTER_QUIET, verify("10")], Send(ADJUST.text, 2)),
     Rule("clamps: expected beyond the stop", replace(VERIFY, readback=replace(OFFSET, max="12")),
@@ -334,8 +351,13 @@ EVIDENCE = [
     Rule("read-then-set never computes it again", FORM,
          [*BEGUN[:2], plain(1, 1, "SET offset 15"), SILENCE, Waited(LATE_S), Connected(2), verify("10")],
          Send("SET offset 15", 2)),
-    Rule("read-then-set outside the form's range: not sent", replace(FORM, args={"delta": "99"}), BEGUN[:2],
+    Rule("read-then-set outside the form's range: not sent", replace(FORM, args={"delta": "91"}), BEGUN[:2],
          Outcome.NOT_SENT),
+    Rule("read-then-set below the form's range: not sent", replace(FORM, args={"delta": "-111"}), BEGUN[:2],
+         Outcome.NOT_SENT),
+    Rule("read-then-set up to its end", replace(FORM, args={"delta": "90"}), BEGUN[:2], Send("SET offset 100", 1)),
+    Rule("read-then-set down to its end", replace(FORM, args={"delta": "-110"}), BEGUN[:2],
+         Send("SET offset -100", 1)),
     Rule("resend: an absolute command at once, on a connection that owes nothing", PLAIN_SET,
          [Connected(1), plain(1, 1, SET.text), SILENCE, Connected(2)], Send(SET.text, 2)),
     Rule("resend: after the last silence the target is read", replace(PLAIN_SET, attempts_max=1),

@@ -13,6 +13,8 @@ dialect: lsq
 settings:
   relative: {type: bool, read: GET relative}
   place: {type: decimal, step: 0.1, read: GET place, min: 0, max: 100}
+  gain: {type: int, read: GET gain}
+  alarm: {type: int, read: GET alarm, other_writers: true}
 commands:
   - name: MOVE
     kind: relative
@@ -20,6 +22,8 @@ commands:
     send: "MOVE {by}"
     mode: {setting: relative, value: "true"}
     verify: {setting: place, expect: "before + by", tolerance: 0.2}
+  - {name: GAIN, kind: absolute, args: [{name: to, type: int}], send: "GAIN {to}", setting: gain}
+  - {name: ALARM, kind: absolute, args: [{name: to, type: int}], send: "ALARM {to}", setting: alarm}
 """
 
 
@@ -40,3 +44,10 @@ def test_mode_and_tolerance_reach_the_terms(tmp_path: Path) -> None:
     assert terms.readback is not None
     assert (terms.readback.setting, terms.readback.tolerance) == ("place", "0.2")
     assert Terms.from_json(terms.to_json()) == terms
+
+
+def test_what_others_write_too_is_not_read_back(tmp_path: Path) -> None:
+    """Who set it cannot be told from its value: neither after silence nor before a command that may not be needed."""
+    alone, shared = terms_of(tmp_path, "GAIN 5"), terms_of(tmp_path, "ALARM 5")
+    assert alone.readback is not None
+    assert shared.readback is None

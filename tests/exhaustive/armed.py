@@ -22,6 +22,7 @@ ARMED: Mapping[Fate, Faults] = {
         (Fate.BUSY_FOR_EVER, Fault.BUSY, (150.0,)),
         (Fate.REFUSED, Fault.REFUSE, ()),
         (Fate.REFUSED_UNHEARD, Fault.REFUSE, ()),
+        (Fate.DOUBLED, Fault.DUPLICATE_REQUEST, ()),
         (Fate.WATCHDOG, Fault.INDETERMINATE, ()),
     )
 } | {

@@ -56,7 +56,7 @@ class Handle:
         self.read = shared.read
         self.commit = shared.commit
         self.commit_now = shared.commit_now
-        self.commit_loosely = shared.commit_loosely
+        self.commit_loosely = shared.commit_now  # nothing is flushed to a memory
         self.place = shared.place
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Bench:
         """Play a sequence: at the points that the script names their options, else the first ones. Raises NoSuchWay."""
         oracle = Oracle(script)
         device = setup.device(f"SIM-{self.number()}")
-        world = World(device, oracle, setup.fates, setup.late_s, setup.stays, setup.pace_s)
+        world = World(device, oracle, setup.fates, setup.late_s, setup.stays, setup.pace_s, setup.overtakes)
         played = Played(setup, world, oracle)
         self._loop.run_until_complete(_Course(self, played).through(script.get(AGENT)))
         oracle.check_done()

@@ -40,6 +40,10 @@ BEEP = Command("BEEP", "BEEP", None, 0, 0, "ROTATE log", ("log_files", 4))
 LEVEL = Command(
     "ADJUST level +2", "ADJUST level +2", "level", 5, 7, "SET level 1", ("level", 1), volatile=True
 )
+SET_LEVEL = Command("SET level 7", "SET level 7", "level", 9, 7, "SET level 1", ("level", 1), volatile=True)
+LEVEL_FORM = Command(
+    "ADJUST level +2", "SET level 7", "level", 5, 7, "SET level 1", ("level", 1), volatile=True
+)
 FULL = Command(
     "ADJUST level +2",
     "ADJUST level +2",

@@ -4,9 +4,9 @@ Every message that the agent writes meets one fate: copies of the command one of
 OPEN, NOP, readings, the opening of a link) one that means something there. How often is a matter of `setup.Bounds`.
 
 What is late stays under way. Before each later message of the agent the world is asked how much of it comes in now,
-oldest first; so bytes arrive after a timeout, behind newer bytes, after a reconnect and after a boot. At the latest
-they arrive when the profile says so (`late_max_s`; equipment without numbers relies on that) or, on equipment that
-numbers its commands, at the end of everything.
+oldest first, or in some setups a younger one alone (`Setup.overtakes`); so bytes arrive after a timeout, behind newer
+bytes, after a reconnect and after a boot. At the latest they arrive when the profile says so (`late_max_s`; equipment
+without numbers relies on that) or, on equipment that numbers its commands, at the end of everything.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,6 +35,7 @@ class Fate(Enum):
     BUSY_FOR_EVER = Option("busy for much longer than patience")
     REFUSED = Option("refused")
     REFUSED_UNHEARD = Option("refused, answer lost")
+    DOUBLED = Option("arrives twice")
     WATCHDOG = Option("effect, but the device does not know")
     WATCHDOG_SLOW = Option("the device does not know, the effect shows a little later")
 
@@ -71,6 +72,10 @@ _OTHERS = {
 }
 
 
+_SAME_AS = {Fate.LOST: Fate.LATE, Fate.REPLY_LOST: Fate.REPLY_LATE}
+"""What is lost is what is late and comes in only when everything is over: until then nobody can tell the two apart."""
+
+
 class Depth(Enum):
     """Which fates the copies meet: `CORE` the core, `FIRST` the first one all and the others the core, `ALL` all.
 
@@ -87,7 +92,8 @@ class Depth(Enum):
 class Fates:
     """What may become of each kind of message on one kind of equipment; some things only become of a first copy.
 
-    `more`: what else may become of it there.
+    `more`: what else may become of it there. Of later copies what is in `_SAME_AS` is no case of its own where what is
+    late may come in at the end of everything.
     """
 
     dialect: str
@@ -105,6 +111,8 @@ class Fates:
         core = _LEAN_COPIES if self.depth is Depth.LEAN else _CORE_COPIES[self.dialect]
         if number == 1:
             core = (*core, Fate.REFUSED_UNHEARD, *self.more)
-        if number > self.depth.value:
+        if number <= self.depth.value:
+            core = (*core, *_MORE_COPIES, *(_BUSY[self.dialect] if number == 1 else ()))
+        if number == 1 or self.dialect != "lsq":
             return core
-        return (*core, *_MORE_COPIES, *(_BUSY[self.dialect] if number == 1 else ()))
+        return tuple(fate for fate in core if _SAME_AS.get(fate) not in core)

@@ -17,7 +17,7 @@ from tests.exhaustive.fates import ARRIVES, Fate
 
 _WITHOUT_EFFECT = (Outcome.REFUSED, Outcome.NOT_SENT, Outcome.NOT_APPLIED)
 _BUSY = {Fate.BUSY, Fate.BUSY_LONG, Fate.BUSY_FOR_EVER}
-_ANSWERED = {ARRIVES, Fate.REFUSED, Fate.WATCHDOG, Fate.WATCHDOG_SLOW} | _BUSY
+_ANSWERED = {ARRIVES, Fate.DOUBLED, Fate.REFUSED, Fate.WATCHDOG, Fate.WATCHDOG_SLOW} | _BUSY
 
 
 class Violation(AssertionError):  # noqa: N818 - it reads as what it is

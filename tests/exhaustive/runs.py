@@ -32,7 +32,7 @@ class Tally:
 
     def __str__(self) -> str:
         faults = ", ".join(f"{count} with {n}" for n, count in sorted(self.by_faults.items()))
-        return f"{self.total} sequences: {faults} faults; {self.stopped} with a stopped process"
+        return f"{self.total} ({faults}; {self.stopped} with a stop)"
 
     @property
     def total(self) -> int:

@@ -33,8 +33,8 @@ class Bounds:
 
     The copies of the command meet every combination of their fates. One message of all the others meets a fate too, as
     long as the sequence has no more faults than `others`. A process is stopped, at each of its writes, in sequences of
-    no more than `stops` faults, the stop included; then other messages meet no fates, but the device may start while
-    no process is there.
+    no more than `stops` faults, the stop included: with 1 it is the only one, with 2 a copy may meet a fate too, or the
+    device start while no process is there. Other messages meet no fates then.
     """
 
     depth: Depth = Depth.FIRST
@@ -68,6 +68,7 @@ class Setup:
         atomic: On a device of tier 2 effect and record are one write.
         named: Answers to readings name the value, so that they can be told from the ack of a command.
         more: What else may become of the first copy.
+        overtakes: What is late may overtake what was late before it.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Setup:
     atomic: bool = True
     named: bool = False
     more: tuple[Fate, ...] = ()
+    overtakes: bool = False
 
     @property
     def late_s(self) -> float | None:

@@ -9,20 +9,41 @@ from dataclasses import replace
 from typing import Any
 
 from devices.catalog import Policy
-from devices.profile import Profile, Verify
+from devices.profile import AbsoluteForm, Profile, Verify
 from tests.agent.line_profiles import naming, with_command, with_setting, with_timing
-from tests.exhaustive.commands import ADJUST, BEEP, FORM, FULL, LEVEL, ROTATE, SET, STOPPED, Command
+from tests.exhaustive.commands import (
+    ADJUST,
+    BEEP,
+    FORM,
+    FULL,
+    LEVEL,
+    LEVEL_FORM,
+    ROTATE,
+    SET,
+    SET_LEVEL,
+    STOPPED,
+    Command,
+)
 from tests.exhaustive.fates import Depth, Fate
 from tests.exhaustive.setup import NUMBERED, PLAIN, Bounds, Setup
 
-_USUAL = Bounds()
-_WIDE = Bounds(Depth.ALL)
+_WIDE = Bounds(Depth.ALL, stops=2)
 _NARROW = Bounds(Depth.CORE, others=1)
 _CORE = Bounds(Depth.CORE)
 _LEAN = Bounds(Depth.LEAN, others=1)
-_STOPS = Bounds(Depth.FIRST, stops=2)
+_STOPS = Bounds(stops=2)
+_CORE_STOPS = Bounds(Depth.CORE, stops=2)
+_NARROW_STOPS = Bounds(Depth.CORE, others=1, stops=2)
 
 _SETTLING = with_timing(NUMBERED, settle_s=0.2)
+_LEVELLED = replace(
+    NUMBERED,
+    settings={**NUMBERED.settings, "level": PLAIN.settings["level"]},
+    commands=(*NUMBERED.commands, *(each for each in PLAIN.commands if each.name.endswith(" level"))),
+)
+_FORMED = with_command(
+    "ADJUST level", absolute_form=AbsoluteForm("SET level", "clamp(before + delta, 0, 10)", equivalent=True)
+)
 _UNCOUNTED = replace(PLAIN, boot_read=None)
 _COARSE = with_command(
     "ROTATE log",
@@ -38,15 +59,16 @@ _UNSTATED = with_command(
 
 def _all() -> Iterator[Setup]:
     yield _lsq(1, "resend, ADJUST", ADJUST, _WIDE)
-    yield _lsq(1, "resend, ADJUST, one attempt", ADJUST, _STOPS, attempts=1)
-    yield _lsq(1, "resend, SET", SET, _CORE)
+    yield _lsq(1, "resend, ADJUST, one attempt", ADJUST, _STOPS, attempts=1, more=(Fate.DOUBLED,))
+    yield _lsq(1, "resend, SET", SET, _CORE, overtakes=True)
     yield from _asked_for(1, _NARROW)
     yield _lsq(1, "get-verify, ADJUST, settled", ADJUST, _NARROW, policy=Policy.GET_VERIFY, profile=_SETTLING,
                more=(Fate.WATCHDOG_SLOW,))  # fmt: skip
-    yield _lsq(1, "resend, ADJUST", ADJUST, _CORE, stays=True)
+    yield _lsq(1, "get-verify volatile, LEVEL", LEVEL, _NARROW, policy=Policy.GET_VERIFY, profile=_LEVELLED)
+    yield _lsq(1, "resend, ADJUST", ADJUST, _CORE_STOPS, stays=True)
     yield _lsq(1, "resend, ADJUST, one attempt", ADJUST, _CORE, stays=True, attempts=1)
     for tier in (0, 2):
-        yield _lsq(tier, "resend, ADJUST", ADJUST, _NARROW)
+        yield _lsq(tier, "resend, ADJUST", ADJUST, _NARROW_STOPS if tier else _NARROW)
         yield _lsq(tier, "resend, ADJUST, one attempt", ADJUST, _CORE, attempts=1)
         yield _lsq(tier, "resend, SET", SET, _LEAN)
         yield from _asked_for(tier, _LEAN)
@@ -54,7 +76,7 @@ def _all() -> Iterator[Setup]:
                more=(Fate.BOOT_BEGUN, Fate.BOOT_INSIDE))  # fmt: skip
     for stays in (False, True):
         yield from _plain(stays=stays)
-    yield _line("get-verify volatile, behind a gateway, told apart", LEVEL, _USUAL, stays=False, gateway=True,
+    yield _line("get-verify volatile, behind a gateway, told apart", LEVEL, Bounds(), stays=False, gateway=True,
                 named=True, profile=naming())  # fmt: skip
 
 
@@ -67,10 +89,13 @@ def _asked_for(tier: int, bounds: Bounds) -> Iterator[Setup]:
 
 def _plain(*, stays: bool) -> Iterator[Setup]:
     """Equipment that numbers nothing."""
-    yield _line("resend, SET", SET, _USUAL if stays else _CORE, stays=stays)
-    yield _line("read-then-set, ADJUST", FORM, _USUAL, stays=stays)
-    yield _line("get-verify durable, ROTATE", ROTATE, _USUAL, stays=stays)
-    yield _line("get-verify volatile, LEVEL", LEVEL, replace(_CORE, stops=1 + stays), stays=stays)
+    yield _line("resend, SET", SET, _STOPS if stays else _CORE_STOPS, stays=stays, more=(Fate.DOUBLED,),
+                overtakes=stays)  # fmt: skip
+    yield _line("read-then-set, ADJUST", FORM, _STOPS, stays=stays)
+    yield _line("get-verify durable, ROTATE", ROTATE, _STOPS, stays=stays)
+    yield _line("get-verify volatile, LEVEL", LEVEL, _CORE_STOPS if stays else _CORE, stays=stays)
+    yield _line("resend volatile, SET level", SET_LEVEL, _CORE, stays=stays, attempts=2)
+    yield _line("read-then-set volatile, LEVEL", LEVEL_FORM, _NARROW, stays=stays, profile=_FORMED)
     yield _line("no-retry, BEEP", BEEP, _STOPS, stays=stays)
     yield _line("get-verify volatile, starts not counted", LEVEL, _NARROW, stays=stays, profile=_UNCOUNTED)
     yield _line("get-verify, void", FULL, _NARROW, stays=stays)

@@ -19,7 +19,7 @@ READINGS_MAX = 4
 """So many readings in vain are enough (CATALOG.md 2, settled)."""
 UNANSWERED_MAX = 3
 """A device that answers none of so many messages in a row cannot be asked."""
-_ACKED = {Fate.ARRIVES, Fate.BUSY}
+_ACKED = {Fate.ARRIVES, Fate.DOUBLED, Fate.BUSY}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ See `fates.py` for what may happen. The world also takes down what it did, for t
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent.links.link import Link, Unreachable
@@ -21,16 +21,22 @@ JUST_IN_TIME_S = 0.05
 """So much before the last moment that the profile allows, what is late comes in."""
 
 Kind = str
+_ALIKE = (b"GET serial\n", b"GET boots\n")
+"""Questions that are answered alike before and after any command."""
 _TYPES = {1: "hello", 2: "open", 3: "copy", 4: "read", 5: "nop"}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Parcel:
-    """Something that is under way; `arrive` lets it come in, `stands` whether it still can."""
+    """Something that is under way.
+
+    `arrive` lets it come in, `stands` tells whether it still can, `heard` whether the agent would hear anything then.
+    """
 
     words: str
     arrive: Callable[[], None]
     stands: Callable[[], bool]
+    heard: Callable[[], bool]
     timer: asyncio.TimerHandle | None = None
 
 
@@ -62,6 +68,7 @@ class World:
         late_s: How late anything may be; None: up to the end.
         stays: Opening the way anew does not cut it.
         pace_s: How long an answer is on its way.
+        overtakes: What is late may overtake what was late before it.
         under_way: What is late and has not come in yet.
         calm: Nothing goes wrong any more, but for what is under way already.
         torn: Half a line lies in the device, and the next one will be glued to it.
@@ -82,6 +89,7 @@ class World:
     late_s: float | None
     stays: bool
     pace_s: float
+    overtakes: bool = False
     calm: bool = False
     torn: bool = False
     processes: int = 1
@@ -126,7 +134,7 @@ class World:
             self.torn = self.stays and self.fates.dialect == "line"
             wire.feed(data)
             return
-        fate = self._fate_of(kind)
+        fate = self._fate_of(kind, alike=data in _ALIKE)
         if kind == "copy":
             self.sent.append(data)
             self.copied_s, self.dialled_at_copy = self.now_s, self.dialled
@@ -143,7 +151,7 @@ class World:
             return
         if self._caught:
             words = f"answer to {self._name}"
-            self._later(words, lambda: self._heard(wire, data), lambda: wire.leads_somewhere)
+            self._later(words, lambda: self._heard(wire, data), lambda: wire.leads_somewhere, lambda: True)
         elif self.pace_s:
             asyncio.get_running_loop().call_later(self.pace_s, self._heard, wire, data)
         else:
@@ -191,7 +199,7 @@ class World:
 
     def finish(self) -> None:
         """Everything that is under way comes in."""
-        self._come_in(len(self.under_way))
+        self._come_in(self.under_way)
 
     def _heard(self, wire: Wire, data: bytes) -> None:
         if wire.link is not None:
@@ -208,11 +216,21 @@ class World:
             return "read" if data.startswith(b"GET ") else "copy"
         return None
 
-    def _fate_of(self, kind: Kind) -> Fate:
+    def _fate_of(self, kind: Kind, *, alike: bool = False) -> Fate:
+        """What becomes of a message, and what comes in before it.
+
+        Where nothing that is under way would be heard, and the message is answered `alike` before it and after it, the
+        two orders cannot differ; so nothing comes in before it, but before the next one.
+        """
         self._counts[kind] += 1
         name = f"{kind} {self._counts[kind]}"
-        self._meanwhile(name)
-        fate = self._chosen(kind, name)
+        if alike and not self.busy and not any(parcel.heard() for parcel in self.under_way):
+            fate = self._chosen(kind, name)
+            if fate is not ARRIVES:
+                self._meanwhile(name)
+        else:
+            self._meanwhile(name)
+            fate = self._chosen(kind, name)
         self._name = name
         self.said[name] = fate
         return fate
@@ -230,17 +248,19 @@ class World:
                 gone.timer.cancel()
         if not self.under_way or name.startswith("dial"):
             return
-        words = [parcel.words for parcel in self.under_way]
+        comings = [self.under_way[:n] for n in range(len(self.under_way) + 1)]
+        if self.overtakes:
+            comings += [[parcel] for parcel in self.under_way[1:]]
         options = [Option("nothing comes in", 0)]
-        options += [Option(f"{', '.join(words[:n])} in", 0) for n in range(1, len(words) + 1)]
-        self._come_in(options.index(self.oracle.choose(f"before {name}", options)))
+        options += [Option(f"{', '.join(each.words for each in coming)} in", 0) for coming in comings[1:]]
+        self._come_in(comings[options.index(self.oracle.choose(f"before {name}", options))])
 
     def _carry_out(self, fate: Fate, wire: Wire, data: bytes) -> None:
         match fate:
             case Fate.LOST:
                 return
             case Fate.LATE:
-                self._later(self._name, lambda: wire.feed(data), lambda: True)
+                self._later(self._name, lambda: wire.feed(data), lambda: True, lambda: wire.leads_somewhere)
                 return
             case Fate.BOOT_BEFORE:
                 self.boot()
@@ -254,18 +274,20 @@ class World:
 
     # --- what is under way --------------------------------------------------------------------------------------------
 
-    def _later(self, words: str, arrive: Callable[[], None], stands: Callable[[], bool]) -> None:
-        parcel = Parcel(words, arrive, stands)
+    def _later(
+        self, words: str, arrive: Callable[[], None], stands: Callable[[], bool], heard: Callable[[], bool]
+    ) -> None:
+        parcel = Parcel(words, arrive, stands, heard)
         self.under_way.append(parcel)
         if self.late_s is not None:
             loop = asyncio.get_running_loop()
             parcel.timer = loop.call_later(self.late_s - JUST_IN_TIME_S, self._due, parcel)
 
     def _due(self, parcel: Parcel) -> None:
-        self._come_in(self.under_way.index(parcel) + 1)
+        self._come_in(self.under_way[: self.under_way.index(parcel) + 1])
 
-    def _come_in(self, count: int) -> None:
-        arriving, self.under_way = self.under_way[:count], self.under_way[count:]
+    def _come_in(self, arriving: Sequence[Parcel]) -> None:
+        self.under_way = [parcel for parcel in self.under_way if parcel not in arriving]
         for parcel in arriving:
             if parcel.timer is not None:
                 parcel.timer.cancel()

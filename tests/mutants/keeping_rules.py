@@ -1,7 +1,7 @@
 """Deliberate faults in what the agent keeps, waits for and takes up again: executor, journal, leases, service."""
 
 from tests.mutants.mutant import Mutant
-from tests.mutants.setups import RESEND, SERIAL_ROTATE, SERIAL_SET, SET, STAYS, TCP_SET
+from tests.mutants.setups import RESEND, SERIAL_ROTATE, SERIAL_SET, SET, STAYS, TCP_ROTATE, TCP_SET
 
 DEBTS, LSQ = "agent.dialects.debts", "agent.dialects.lsq"
 EXECUTOR, SERVICE = "agent.executor", "agent.service"
@@ -15,8 +15,11 @@ KEEPING_RULES = [
            "    return stamp(lease.quiet_from) if lease.quiet_from is not None else None\n", "    return None\n",
            TCP_SET),
     Mutant("quiet: a way is called quiet without waiting", EXECUTOR,
-           "        await self._clock.sleep(wait_s)\n\n    def _still_to_wait", "\n    def _still_to_wait",
+           "        return await self._clock.wait(\n", "        return bool(wait_s + 1) or await self._clock.wait(\n",
            SERIAL_ROTATE),
+    Mutant("quiet: a process that has sent nothing itself calls a way quiet without waiting", EXECUTOR,
+           "        if self._asked_s is None:\n            return quiet_s\n",
+           "        if self._asked_s is None:\n            return 0.0\n", TCP_ROTATE),
     Mutant("owed: an absolute command is sent where an answer is owed", "agent.policy",
            "    if v.conn is None or v.owes_copy or v.owes_read:\n", "    if v.conn is None:\n", SERIAL_SET),
     Mutant("a copy leaves before it is durable", EXECUTOR,

@@ -12,11 +12,17 @@ class Mutant:
         module: Dotted name.
         old: Stands there exactly once.
         new: Stands there instead.
-        setup: The one of the exhaustive suite whose sequences must catch it.
+        by: What must catch it: a setup of the exhaustive suite by its name, whose sequences are played, or one test,
+            as pytest calls it.
     """
 
     words: str
     module: str
     old: str
     new: str
-    setup: str
+    by: str
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether a test must catch it, and not a sequence."""
+        return "::" in self.by
