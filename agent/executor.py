@@ -203,7 +203,9 @@ class _Walk:
         """Wait until the path is quiet. False where a person interrupts it before any copy has left."""
         wait_s = self._still_to_wait(quiet_s)
         if wait_s >= WORTH_TELLING_S:
-            self._x.tell(self._narrator.waiting(wait_s, self._clock.stamp()))
+            view = reckon(self._case.facts)
+            copy = bool(view.copies) and view.waited_s < self._terms.late_max_s
+            self._x.tell(self._narrator.waiting(wait_s, self._clock.stamp(), copy=copy))
         return await self._clock.wait(
             wait_s, lambda: self._interrupted() is not None and not self._case.copies()
         )

@@ -150,9 +150,9 @@ class Narrator:
                 return "INFO", "resolved", f"{who}: {'applied' if applied else 'not applied'} ({reason})"
         return None
 
-    def waiting(self, seconds: float, ts: str) -> Event:
-        """The event of a wait until the path is quiet."""
-        what = "request may still be answered" if self._last is None else "copy may still arrive"
+    def waiting(self, seconds: float, ts: str, *, copy: bool) -> Event:
+        """The event of a wait until the path is quiet; `copy`: until no copy can arrive any more."""
+        what = "copy may still arrive" if copy else "request may still be answered"
         return self._event(
             ts, _urgency(seconds), "waiting", text=f"{seconds:.1f} s: an earlier {what} until then"
         )

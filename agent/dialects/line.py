@@ -1,6 +1,7 @@
 """How does the agent talk to equipment with plain text lines? The patterns of the profile say what a line is."""
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Callable
 from functools import partial
@@ -12,6 +13,9 @@ from agent.leases import Lease
 from agent.station import Expected, Means, Patience
 from devices.profile import Profile
 from protocol.line import LINE_MAX, Answered, Event, Grammar, Ignored, LineRequester, Notice, Started, Waiting
+
+ENDS_WITHIN_S = 0.25
+"""How long the first reading is listened to for a line behind its value that would pass for the ack of a command."""
 
 
 class LineStation(StreamStation):
@@ -35,6 +39,9 @@ class LineStation(StreamStation):
         self._collided = False
         self._puzzled = False
         self._started = asyncio.Event()
+        self._reads = False
+        self._acks_readings: bool | None = None
+        self._reading_acked = asyncio.Event()
 
     def unfit(self, text: str) -> str | None:
         """Why a command can never be carried to this device, or None."""
@@ -64,11 +71,31 @@ class LineStation(StreamStation):
             return
 
     def _copy_of(self, text: str) -> Callable[[], bytes]:
+        self._reads = False
         return partial(self._requester.ask, text)
 
     def _question_of(self, query: str, reply: str | None) -> Callable[[], bytes]:
         """While a copy is owed only `reply` answers: a refusal could be the copy's."""
+        self._reads = True
+        self._reading_acked.clear()
         return partial(self._requester.ask, query, reply, refusable=not self._debts.stand)
+
+    async def _is_whole(self, reply: str | None, *, clear: bool) -> bool:
+        """Some equipment acks its readings like its commands, a little behind the value; that ack must not meet a copy.
+
+        Whether it does is learnt from the first reading with a pattern of its own; from then on its ack is waited for.
+        """
+        learnt = self._acks_readings
+        if reply is None or self._lease is None or learnt is False or (learnt is None and not clear):
+            return True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._patience.silence_s if learnt else ENDS_WITHIN_S):
+                await self._reading_acked.wait()
+        acked = self._reading_acked.is_set()
+        if learnt is None:
+            self._acks_readings = acked
+            return True
+        return acked
 
     def _unheard(self) -> None:
         """What was said instead may be an answer that the profile does not know; once is enough."""
@@ -107,8 +134,10 @@ class LineStation(StreamStation):
             case Started():
                 self._started.set()
                 self._noticed = [Booted(self._conn)]
-            case Ignored(why="answer" | "junk"):
+            case Ignored(why="answer" | "junk", line=line):
                 self._astray(event)
+                if self._reads and re.search(self._grammar.ack, line):
+                    self._reading_acked.set()
             case Ignored(why="collision"):
                 self._collided = True
         return None
@@ -121,7 +150,8 @@ class LineStation(StreamStation):
                 told.notice(line)
             case Ignored(why="answer", line=line):
                 acks = re.search(self._grammar.ack, line) is not None
-                self._tell_stray(event, of_a_copy=acks or self._refuses(event))
+                of_a_reading = acks and self._reads and self._acks_readings is True
+                self._tell_stray(event, of_a_copy=(acks and not of_a_reading) or self._refuses(event))
             case Ignored(why="junk", line=line, data=data):
                 told.stray("not understood", line, data)
             case Ignored(why=why, line=line):

@@ -137,6 +137,13 @@ class StreamStation(UnnumberedStation):
         """How long to wait, before an answer to a copy is believed, for another one that contradicts it."""
         return 0.0
 
+    async def _is_whole(self, reply: str | None, *, clear: bool) -> bool:  # noqa: ARG002
+        """Whether nothing more belongs to a reading that was just answered; else what does may still come.
+
+        `reply` as for `read`; `clear`: nothing else was owed when it was asked.
+        """
+        return True
+
     @abstractmethod
     def _why_mute(self) -> str:
         """What may be wrong where a device does not answer a question, in a few words."""
@@ -369,6 +376,7 @@ class StreamStation(UnnumberedStation):
         request = self._question_of(query, reply)
         if await self._no_use():
             return None, False
+        clear = not self._debts.stand
         earlier = self._debts.owe()  # dated when the question leaves, however long its pause has really been
         outcome = await self._request(request, READ_ONLY, self._patience.silence_s, earlier)
         if isinstance(outcome, Held):
@@ -378,8 +386,11 @@ class StreamStation(UnnumberedStation):
         said = self._said(outcome.reply)
         # A start that is announced from here on comes after the answer, and in a list of its own.
         early = self._noticed
+        whole = said.how != "done" or await self._is_whole(reply, clear=clear)
         if any(other.line != said.line for other in await self._others(reply)):
             self._means.told.warn("two answers to one question: neither is believed")
+            return None, False
+        if not whole:
             return None, False
         self._debts.pay(earlier)
         started = said.how == "done" and said.value is not None and bool(early)

@@ -105,3 +105,17 @@ def test_a_wait_before_the_first_copy_speaks_of_no_copy(tmp_path: Path) -> None:
         assert told.endswith("an earlier request may still be answered until then")
 
     at_a_bench(tmp_path, play, "read 2: drop_ack", carrier="pty")
+
+
+def test_what_a_wait_is_for(tmp_path: Path) -> None:
+    """First the lost copy is waited for; then, where its read-back got no answer either, only that answer."""
+
+    async def play(bench: Bench) -> None:
+        await bench.desk.send("ROTATE log", attempts=1)
+        told = [line.split(": ", 1)[1] for line in bench.desk.lines() if "waiting" in line]
+        assert told == [
+            "an earlier copy may still arrive until then",
+            "an earlier request may still be answered until then",
+        ]
+
+    at_a_bench(tmp_path, play, "cmd 1: drop_request; read 3: drop_request", carrier="pty")
