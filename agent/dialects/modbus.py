@@ -94,8 +94,14 @@ class ModbusStation(StreamStation):
             said, started = await self._hear(query, reply)
             if said is None or said.how != "busy" or self._means.stopping():
                 break
+            self._busy_s = waited_s
             if waited_s >= self._patience.busy_max_s:
                 break
+            if waited_s == 0:
+                self._means.told.warn(
+                    f"asked '{query}', the device says that it is busy: asked again for up to "
+                    f"{self._patience.busy_max_s:g} s"
+                )
             await self._clock.sleep(POLL_S)
             waited_s += POLL_S
         if said is not None and said.how in _NO_ANSWER:

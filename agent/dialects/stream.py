@@ -94,6 +94,7 @@ class StreamStation(UnnumberedStation):
         self._exchange: Exchange | None = None
         self._strays = Strays()
         self._asked_here = False
+        self._busy_s: float | None = None
         self._owed = self._debts.now
         self._noticed: list[Evidence] = []
         self._conn = 0
@@ -210,7 +211,7 @@ class StreamStation(UnnumberedStation):
                 on=Unreachable,
                 attempts_max=HELD_TRIES if ours and self._lease is None else REACH_TRIES,
                 sleep=self._clock.sleep,
-                give_up=self._means.stopping,
+                give_up=lambda: self._means.stopping() or self._busy_s is not None,
             )
 
     async def _open(self, changing: Lease | None) -> Identity:
@@ -257,8 +258,10 @@ class StreamStation(UnnumberedStation):
             answer = await self.read(identity.read, identity.reply)
         if answer.started:
             self._noticed = [Booted(self._conn)]
-        if answer.problem is not None:
-            raise WrongDevice(f"asked who it is ('{identity.read}'), {want.url} says: {answer.problem}")
+        if answer.problem is not None and self._busy_s is None:
+            raise WrongDevice(
+                f"{want.url} does not know the question who it is ('{identity.read}'): {answer.problem}"
+            )
         if answer.value is None:
             raise self._mute(identity.read)
         return self._identified(identity.expect, answer.value)
@@ -270,6 +273,10 @@ class StreamStation(UnnumberedStation):
 
     def _mute(self, query: str) -> Unreachable:
         """What to raise where a question got no answer. What it owes is in the store, for whoever asks next."""
+        if self._busy_s is not None:
+            return Unreachable(
+                f"{self._expected.url} has been busy for {self._busy_s:g} s, and was asked '{query}' all the time"
+            )
         heard = self._unanswering()
         ended = self._exchange.broken if self._exchange is not None else None
         if heard is not None and ended is not None:
@@ -373,6 +380,7 @@ class StreamStation(UnnumberedStation):
 
         Raises StoreError before the query is written.
         """
+        self._busy_s = None
         request = self._question_of(query, reply)
         if await self._no_use():
             return None, False
@@ -380,6 +388,7 @@ class StreamStation(UnnumberedStation):
         earlier = self._debts.owe()  # dated when the question leaves, however long its pause has really been
         outcome = await self._request(request, READ_ONLY, self._patience.silence_s, earlier)
         if isinstance(outcome, Held):
+            self._busy_s = outcome.waited_s
             self._means.told.warn(f"asked '{query}', the device was busy and then said nothing more")
         if not isinstance(outcome, Answer):
             return None, False

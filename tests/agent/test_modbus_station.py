@@ -270,6 +270,26 @@ def test_a_read_is_asked_again_where_nobody_answered_in_time(tmp_path: Path, way
 
 
 @all_ways
+def test_a_device_that_is_busy_for_ever_is_no_wrong_device(tmp_path: Path, way: Way) -> None:
+    """Nobody is sent to look at the cabling; patience is spent once, and whoever waits is told why."""
+
+    async def play(bench: Bench) -> None:
+        clock = bench.desk.service.clock
+        began_s = clock.now_s()
+        result = (await bench.desk.send("ADD 5")).result
+        assert (result.outcome, result.cause) in {
+            (Outcome.NOT_SENT, Cause.UNREACHABLE),
+            (Outcome.NOT_SENT, Cause.UNFIT),  # where nobody asks who it is, the baseline is the first reading
+        }
+        assert "busy" in result.message
+        assert clock.now_s() - began_s < 70.0
+        assert [line for line in bench.desk.lines() if "it is busy: asked again for up to" in line]
+        assert not bench.device.copies
+
+    at_a_unit(tmp_path, play, "read *: exception 6", way=way)
+
+
+@all_ways
 def test_a_register_that_is_not_there_is_no_baseline(tmp_path: Path, way: Way) -> None:
     """Exception 2 to the reading before the command: nothing is sent, and the sentence says why."""
 

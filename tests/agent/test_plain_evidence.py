@@ -10,6 +10,7 @@ from agent.evidence import Booted
 from agent.operation import Cause, Outcome, Proof
 from agent.steps import Session
 from devices.profile import Verify
+from simulator.base_device import Message
 from simulator.habits import Habits
 from tests.agent.line_desk import CARRIERS, Bench, NamingDevice, at_a_bench
 from tests.agent.line_profiles import (
@@ -241,6 +242,23 @@ def test_busy_extends_the_wait_and_sends_nothing(tmp_path: Path, carrier: str) -
         assert bench.count("BEEP") == 1
 
     at_a_bench(tmp_path, play, "cmd 1: busy 3.0", carrier=carrier)
+
+
+@both
+def test_a_device_that_is_busy_for_ever(tmp_path: Path, carrier: str) -> None:
+    """One that answers the question who it is with busy alone is said to be busy, not to say nothing."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("BEEP")).result
+        assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.UNREACHABLE)
+        assert "has been busy for" in result.message
+        assert not bench.device.ledger
+
+    class Busy(NamingDevice):
+        def _say(self, result: object, message: Message[str]) -> None:  # noqa: ARG002
+            self._answer(message.conn.number, b"BUSY\n", message)
+
+    at_a_bench(tmp_path, play, carrier=carrier, made=Busy)
 
 
 @both
