@@ -29,6 +29,7 @@ from simulator.faults import TEXT_MAX, parse
 from tests.cli.live_text import LiveText
 from tests.cli.process_rig import COMMAND, Running
 from tests.cli.project import Ended
+from tests.cli.readme import README
 
 PATIENT = "0.3s"
 """A silence time that a busy machine does not exceed, so that no loss comes on top of the planned ones."""
@@ -59,6 +60,8 @@ def test_the_default_run(tmp_path: Path) -> None:
     assert "ackonce init" in ended.err
     assert "│ a session " in ended.out  # its number is drawn, and would differ from run to run
     assert max(map(len, ended.err.splitlines())) <= 80
+    shown = README.read_text().partition("blind resends   ackonce")[2].partition("```")[0]
+    assert shown.splitlines()[1:] == ended.out.partition("blind resends   ackonce")[2].splitlines()[1:13]
     _nothing_is_left(tmp_path)
 
 
