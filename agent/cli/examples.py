@@ -1,4 +1,5 @@
-"""What can one type? Examples of every verb, as its help shows them. A test types each of them as it stands here.
+"""What can one type? Examples of every verb, as its help shows them. A test types each of them as it stands here, in the
+project that `ackonce init` writes.
 
 `OP` and `RUN` stand for the id of an operation or of a run, or its beginning.
 """
@@ -9,19 +10,19 @@ import typer
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "send": (
-        "ackonce send pump-7 ADJUST offset +5",
-        "ackonce send group:meters SET interval 30",
-        "ackonce send pump-7 ROTATE log --key rotate-1207 --yes",
+        "ackonce send pump-1 ADJUST offset +5",
+        "ackonce send group:pumps SET offset 3",
+        "ackonce send pump-1 ROTATE log --key rotate-1207 --yes",
     ),
-    "set": ("ackonce set pump-7 interval=30 offset=-2", "ackonce set tag:north interval=60 --json"),
-    "get": ("ackonce get pump-7 offset interval", "ackonce get 'meter-*' interval --json"),
-    "explain": ("ackonce explain pump-7 ADJUST offset +5",),
+    "set": ("ackonce set logger-1 interval=30 offset=-2", "ackonce set tag:north offset=3 --json"),
+    "get": ("ackonce get logger-1 offset interval", "ackonce get '*' offset --json"),
+    "explain": ("ackonce explain pump-1 ADJUST offset +5",),
     "probe": (
-        "ackonce probe 'meter-*'",
-        'ackonce probe pump-7 --take-over --reason "the laptop is lost"',
+        "ackonce probe '*'",
+        'ackonce probe pump-1 --take-over --reason "the laptop is lost"',
     ),
     "devices": ("ackonce devices", "ackonce devices --json"),
-    "plan": ("ackonce plan plans/night.yaml", "ackonce plan plans/night.yaml pump-7 --out night.saved"),
+    "plan": ("ackonce plan plans/night.yaml", "ackonce plan plans/night.yaml pump-1 --out night.saved"),
     "apply": (
         "ackonce apply plans/night.yaml",
         "ackonce apply plans/night.yaml --key night-2026-11-29 --yes",
@@ -37,18 +38,18 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "job remove": ("ackonce job remove night",),
     "fleet status": ("ackonce fleet status", "ackonce fleet status --exit-code --json"),
     "fleet agents": ("ackonce fleet agents",),
-    "fleet show": ("ackonce fleet show pump-7",),
-    "fleet explain": ("ackonce fleet explain pump-7",),
+    "fleet show": ("ackonce fleet show pump-1",),
+    "fleet explain": ("ackonce fleet explain pump-1",),
     "fleet messages": ("ackonce fleet messages",),
     "fleet reference": ('ackonce fleet reference gw-1 --reason "it stands where the users are"',),
-    "fleet disable": ('ackonce fleet disable pump-7 --reason "out for repair"',),
-    "fleet enable": ("ackonce fleet enable pump-7",),
+    "fleet disable": ('ackonce fleet disable pump-1 --reason "out for repair"',),
+    "fleet enable": ("ackonce fleet enable pump-1",),
     "serve": ("ackonce serve --once",),
     "doubt list": ("ackonce doubt list",),
     "doubt show": ("ackonce doubt show OP",),
     "doubt check": ("ackonce doubt check OP",),
     "doubt resolve": ('ackonce doubt resolve OP --applied --reason "read on its display"',),
-    "log": ("ackonce log --device pump-7 --since 2h", "ackonce log --retried --json"),
+    "log": ("ackonce log --device pump-1 --since 2h", "ackonce log --retried --json"),
     "trace": ("ackonce trace OP", "ackonce trace"),
     "profile list": ("ackonce profile list",),
     "profile show": ("ackonce profile show demo/controller",),

@@ -76,7 +76,7 @@ def _pairs(wanted: Sequence[str], problems: list[UsageProblem]) -> list[tuple[st
             problems.append(UsageProblem(f"no such option: {word}", "Try: ackonce set --help"))
         elif not name or not equals or not value:
             problems.append(
-                UsageProblem(f"'{word}' is not SETTING=VALUE", "As in: ackonce set pump-7 interval=30")
+                UsageProblem(f"'{word}' is not SETTING=VALUE", "As in: ackonce set logger-1 interval=30")
             )
         elif any(name == other for other, _ in pairs):
             problems.append(UsageProblem(f"'{name}' is given twice", "Give each setting one value"))

@@ -1,6 +1,6 @@
 """Does every verb show how it is used, and does what it shows work as it stands there?
 
-Each example is typed in a small project with simulated devices, with a person who answers yes.
+Each example is typed in the sample project, with both of its devices simulated, with a person who answers yes.
 """
 
 import re
@@ -13,17 +13,12 @@ import pytest
 from typer.main import get_command
 
 from agent.cli.examples import EXAMPLES
+from agent.cli.init import INVENTORY, NUMBERED, PLAIN
 from agent.cli.main import GROUPS, build, run
 from tests.cli.bench import Bench
+from tests.cli.live_text import LiveText
 
 WIDTH = 80
-PLAN = """\
-plan: night
-targets: ["*"]
-steps:
-  - send: SET interval 30
-  - send: ADJUST offset +5
-"""
 MAP = """\
 name,table,address,type,access
 setpoint,holding,0x0002,u16,rw
@@ -81,24 +76,21 @@ def examples_in(text: str) -> list[list[str]]:
 
 
 @pytest.fixture
-def site(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Three devices, a plan, a register map; somebody sits at the terminal."""
-    monkeypatch.chdir(bench.project.folder)
+def site(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """The sample project with both of its devices switched on, a register map; somebody sits at the terminal."""
+    folder = bench.project.folder
+    monkeypatch.chdir(folder)
     monkeypatch.setattr("agent.cli.output.sys.stdin", YesMan())
-    for name, more in (
-        ("pump-7", "tags: [north]"),
-        ("meter-01", "group: meters"),
-        ("meter-02", "group: meters"),
-    ):
-        live = bench.device()
-        bench.extra.popitem()
-        bench.extra[name] = f'{{profile: demo/controller, url: "{live.url}", timeout: 0.3s, {more}}}'
-    lines = "".join(f"  {name}: {entry}\n" for name, entry in bench.extra.items())
-    bench.project.put("inventory.yaml", f"groups:\n  meters: {{tags: [north]}}\ndevices:\n{lines}")
-    for place in ("plans/night.yaml", "night.yaml"):
-        bench.project.put(place, PLAN)
+    for left in folder.iterdir():
+        left.unlink()
+    assert run(["init", "."]) == 0
+    pump, logger = bench.device(serial="SIM-1"), LiveText(serial="SIM-2")
+    here = INVENTORY.replace(f"tcp://{NUMBERED}", pump.url).replace(f"tcp://{PLAIN}", logger.url)
+    bench.project.put("inventory.yaml", here.replace("timeout: 1s", "timeout: 0.3s"))
+    bench.project.put("night.yaml", (folder / "plans/night.yaml").read_text())
     bench.project.put("map.csv", MAP)
-    return bench
+    yield bench
+    logger.close()
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -127,8 +119,8 @@ def test_each_example_belongs_to_a_verb() -> None:
     assert set(EXAMPLES) <= set(VERBS)
 
 
-CODES = {"doctor": {0, 7}, "doubt check": {5}, "fleet reference": {2}}
-"""Of verbs that may end otherwise than with 0: the machine decides; a doubt that nothing settles; no agent is there."""
+CODES = {"doctor": {0, 7}, "fleet status": {0, 10}, "doubt check": {5}, "fleet reference": {2}}
+"""Of verbs that may end otherwise than with 0: the machine decides; nobody has looked yet; a doubt that nothing settles; no agent is there."""
 
 
 def before(site: Bench, verb: str, words: list[str]) -> list[str]:
@@ -142,7 +134,7 @@ def before(site: Bench, verb: str, words: list[str]) -> list[str]:
         ids["RUN"] = site.type("apply", "night.yaml", "--json").records[0]["run"]
     if "OP" in words:
         site.devices[0].suffer("cmd 1: reboot_after" if verb.startswith("doubt") else "")
-        ids["OP"] = site.send("pump-7", "BEEP")[1]["op"]
+        ids["OP"] = site.send("pump-1", "ROTATE", "log")[1]["op"]
     return [ids.get(word, word) for word in words]
 
 
