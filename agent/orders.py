@@ -1,6 +1,7 @@
 """Which operation do typed words mean? Everything that can be wrong with them is found here, before any connection."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 
 from ulid import ULID
 
@@ -9,10 +10,12 @@ from agent.secrets import NoSecret, look_up
 from agent.settings import Settings
 from agent.targets import Chosen
 from agent.terms import terms_for
-from devices import catalog
+from devices import catalog, templates, values
+from devices.calls import marked
 from devices.catalog import Call, Choice, Policy, PolicyRefused
 from devices.kinds import EffectClass
 from devices.problems import UsageProblem
+from devices.profile import Argument, Command, Profile
 
 
 def order_for(
@@ -60,8 +63,9 @@ def order_of(
     """
     if chosen.target.unit == 0 and call.command.effect_class is EffectClass.CUMULATIVE:
         raise UsageProblem(
-            f"{chosen.device.name} has unit 0, which a gateway passes on to everybody: '{spelled(call)}' is not sent "
-            "to an address at which several devices may carry it out",
+            f"{chosen.device.name} has unit 0, which a gateway passes on to everybody: "
+            f"'{spelled(chosen.profile, call)}' is not sent to an address at which several devices may carry it "
+            "out",
             "Give the device its own unit in the inventory (255 is the device itself on Modbus TCP)",
         )
     for reference in call.secrets:
@@ -73,7 +77,7 @@ def order_of(
     return Operation(
         op=str(ULID()),
         device=chosen.device.name,
-        command=spelled(call),
+        command=spelled(chosen.profile, call),
         kind=call.command.kind.value,
         terms=terms_of(chosen, call, choice, attempts, if_needed=if_needed),
         profile=chosen.profile.name,
@@ -116,7 +120,41 @@ def choose_policy(chosen: Chosen, call: Call, asked: str | None) -> Choice:
         raise UsageProblem(str(refused)) from None
 
 
-def spelled(call: Call) -> str:
-    """The command of a call in one spelling, so that a key meets the same words again however they were typed."""
-    name = call.command.name
-    return call.text if call.text.startswith(name) else " ".join([name, *(value for _, value in call.args)])
+def spelled(profile: Profile, call: Call) -> str:
+    """The command of a call in one spelling, so that a key meets the same words again however they were typed.
+
+    It is what a person types (`failures.again`): the text that leaves, where typing that means this very call;
+    else the catalog's name and the arguments, as the device gets them where that is the same value to whoever
+    types it (`+5`). Arguments that are empty or have blanks in them stand in quotes, as all words then do for a
+    shell. A secret is its reference in braces.
+    """
+    if not call.command.in_catalog or (call.text.startswith(call.command.name) and _means(profile, call)):
+        return call.text
+    name, args = call.command.name.split(), dict(call.args)
+    if any(value.split() != [value] for value in args.values()):
+        return shlex.join([*name, *args.values()])
+    return " ".join([*name, *(_as_sent(call.command, argument, args) for argument in call.command.args)])
+
+
+def _means(profile: Profile, call: Call) -> bool:
+    """Whether the text of a call, typed, is this call again."""
+    typed = call.text
+    for reference in call.secrets:
+        typed = typed.replace(marked(reference), reference)
+    try:
+        return catalog.resolve(profile, [typed]) == call
+    except UsageProblem:
+        return False
+
+
+def _as_sent(command: Command, argument: Argument, args: Mapping[str, str]) -> str:
+    """An argument as its field in the text has it, where whoever types that means the same value; else canonical."""
+    value = args[argument.name]
+    for field in templates.parse(command.send or ""):
+        if isinstance(field, templates.Field) and field.name == argument.name and field.spec:
+            sent = templates.render(f"{{{field.name}:{field.spec}}}", args)
+            try:
+                return sent if values.normalise(argument.type, sent) == value else value
+            except ValueError:
+                return value
+    return value

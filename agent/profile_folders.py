@@ -38,7 +38,16 @@ def load_profile(settings: Settings, name_or_file: str, *, folder: Path | None =
         FileProblems: the file is unreadable, malformed, or contradicts itself.
     """
     from devices.loader import find, load
+    from devices.problems import FileProblem, UnknownProfile
 
     if name_or_file.endswith(_SUFFIXES):
         return load((folder or Path()) / name_or_file)
-    return find(name_or_file, profile_roots(settings))
+    try:
+        return find(name_or_file, profile_roots(settings))
+    except UnknownProfile as unknown:
+        [problem] = unknown.problems
+        hint = problem.hint or ""
+        hint += f"{'' if hint.endswith(('.', '?')) else '.'} If a project has it, give that: -C DIR"
+        raise UnknownProfile(
+            [FileProblem(problem.path, problem.line, problem.column, problem.message, hint)]
+        ) from None

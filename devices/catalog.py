@@ -155,7 +155,7 @@ def _verify_obstacle(profile: Profile, command: Command) -> str | None:
     if command.effect_class is EffectClass.IDEMPOTENT and command.verify is None:
         return _NOT_NEEDED
     if command.verify is None:
-        return "The profile names no reading that tells applied from not applied."
+        return "The profile declares no 'verify' for it: no reading that tells applied from not applied."
     return _others(profile, command.verify.setting, "a reading does not tell our change from theirs")
 
 

@@ -23,6 +23,12 @@ for _point in entry_points(group="ackonce.simulate"):
     app.command(_point.name)(_point.load())
 
 
+_DRAWN = (
+    "Behind `seed N:` each fault is drawn: its probability stands first, then its values, so that `delay 0.1 0.8` makes"
+    " one message in ten 0.8 s late."
+)
+
+
 def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
     """What a fault plan may say; the empty lines and marks keep the layout."""
     return "\n".join(
@@ -30,7 +36,7 @@ def _epilog(vocabulary: Vocabulary, notes: str, *examples: str) -> str:
             "\b",
             "Examples:",
             *(f"  ackonce simulate {example}" for example in examples),
-            "\nA fault plan says what goes wrong with which message, and behind `seed N:` how often.",
+            f"\nA fault plan says what goes wrong with which message. {_DRAWN}",
             f"{notes} Faults:\n",
             "\b",
             *vocabulary.help_lines(),
@@ -52,7 +58,7 @@ _DEVICE_EPILOG = _epilog(
     f" N: a code. {_unknown()}.",
     "device --tcp 127.0.0.1:7001",
     'device --faults "cmd 1: drop_ack; any 2-3: delay 0.8"',
-    'device --faults "seed 7: drop_ack 0.2, nop cut 0.1"',
+    'device --faults "seed 7: drop_ack 0.2, delay 0.1 0.8"',
     "device --profile demo/adder-modbus --pty --unit 1,3",
 )
 _PROXY_EPILOG = _epilog(
@@ -60,7 +66,7 @@ _PROXY_EPILOG = _epilog(
     "Messages: to (the device), from (the device), any; counted over all connections. S, GAP: seconds. N: bytes."
     " HEX: bytes such as ff00.",
     'proxy --to tcp://10.3.0.31:7000 --faults "from *: dup"',
-    'proxy --to tcp://10.3.0.31:7000 --faults "seed 7: drop 0.1"',
+    'proxy --to tcp://gw:7000 --faults "seed 7: delay 0.1 0.8"',
 )
 
 
@@ -223,8 +229,8 @@ def proxy(
         str,
         typer.Option(
             metavar="HOW",
-            help="What one message is: raw (as it was read), line (to a line feed), zero (to a 0), mbap or rtu (a"
-            " Modbus frame, and as it was read what is none).",
+            help="What one message is: raw (as it was read), line (to a line feed), cr (to a carriage return),"
+            " zero (to a 0), mbap or rtu (a Modbus frame, and as it was read what is none).",
         ),
     ] = "raw",
     seconds: Annotated[

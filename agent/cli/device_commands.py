@@ -144,6 +144,8 @@ async def _get_from(
         cause = Cause.WRONG_DEVICE if isinstance(problem, WrongDevice) else Cause.UNREACHABLE
         if isinstance(problem, PortHeld) and problem.ours:
             cause, code = Cause.HELD, Exit.HELD
+        elif cause is Cause.UNREACHABLE and service.executor.stopping():
+            cause = Cause.INTERRUPTED
     rows: list[tuple[object, ...]] = []
     unread = None
     for setting, (raw, said, _) in zip(wanted, answers, strict=True):

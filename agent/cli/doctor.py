@@ -75,7 +75,7 @@ def _findings(common: Common) -> Iterator[Finding]:
 
 def _put(finding: Finding) -> None:
     """Beside each other on a terminal, with the advice below; elsewhere one line of three columns."""
-    advice = f"Next: {finding.next}" if finding.next is not None else None
+    advice = output.in_place(f"Next: {finding.next}") if finding.next is not None else None
     columns = output.columns()
     if columns is not None:
         row = (finding.state.value, finding.check, escape(finding.says, output.LINE_MAX))

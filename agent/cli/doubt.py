@@ -106,8 +106,8 @@ def show(common: Common, op: Op) -> None:
         output.put(f"  {result.message}")
     if result is None or result.outcome.value == "in_doubt":
         output.put(f"  Until this is settled, nothing that changes {o.device} is sent; reads go on.")
-        output.put(f"  Next: ackonce doubt check {o.op}")
-        output.put(f"  or, when you have looked: {resolve_command(o)}")
+        output.put(output.in_place(f"  Next: ackonce doubt check {o.op}"))
+        output.put(output.in_place(f"  or, when you have looked: {resolve_command(o)}"))
 
 
 def check(
@@ -153,16 +153,16 @@ def check(
     if result.outcome is Outcome.IN_DOUBT and not common.quiet:
         for line in still_in_doubt(o, result, learnt):
             output.say(escape(line, output.LINE_MAX))
-    _say_how_to_go_on(common, o, result)
+    _say_how_to_go_on(common, settings, o, result)
     raise typer.Exit(exit_code(result))
 
 
-def _say_how_to_go_on(common: Common, operation: "Operation", result: "Result") -> None:
-    from agent.cli.wording import send_again
+def _say_how_to_go_on(common: Common, settings: "Settings", operation: "Operation", result: "Result") -> None:
+    from agent.cli.wording import send_again, was_raw
     from agent.operation import Outcome
 
     if result.outcome is Outcome.NOT_APPLIED and not common.quiet:
-        output.say(send_again(operation))
+        output.say(send_again(operation, raw=was_raw(settings, operation)))
 
 
 def resolve(
@@ -185,6 +185,7 @@ def resolve(
     if not common.reason:
         raise UsageProblem("a person's word needs its reason", "Give --reason TEXT")
     reason = common.reason
+    settings = settings_of(common)
 
     async def work(service: "Service") -> tuple["Entry", "Result"]:
         entry = find_operation(service, op)
@@ -194,7 +195,7 @@ def resolve(
         return entry, service.resolve(entry, applied=applied, reason=reason)
 
     try:
-        entry, result = run_agent(common, settings_of(common), work)
+        entry, result = run_agent(common, settings, work)
     except Held as held:
         output.fail(Exit.HELD, f"{held}. Nothing was changed.", as_json=common.json)
     if common.json:
@@ -205,7 +206,7 @@ def resolve(
             ("op", "device", "command", "outcome", "message"),
             [(o.op, o.device, o.command, result.outcome.value, result.message)],
         )
-    _say_how_to_go_on(common, entry.operation, result)
+    _say_how_to_go_on(common, settings, entry.operation, result)
 
 
 def _chosen(settings: "Settings", entry: "Entry", profile: str | None) -> "Chosen":

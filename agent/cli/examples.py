@@ -1,7 +1,7 @@
-"""What can one type? Examples of every verb, as its help shows them. A test types each of them as it stands here, in the
-project that `ackonce init` writes.
+"""What can one type? Examples of every verb, as its help shows them.
 
-`OP` and `RUN` stand for the id of an operation or of a run, or its beginning.
+A test types each of them as it stands here, in the project that `ackonce init` writes. `OP` and `RUN` stand for the id
+of an operation or of a run, or its beginning.
 """
 
 from collections.abc import Mapping

@@ -52,7 +52,7 @@ def explanation(
     courses = foresee(terms)
     doubts = dict.fromkeys(course.why for course in courses if course.outcome is Outcome.IN_DOUBT)
     blocks = [
-        [f"{device}  {spelled(call)}  ({profile.name})"],
+        [f"{device}  {spelled(profile, call)}  ({profile.name})"],
         [
             f"{command.effect_class}, {command.kind}: {SECOND_COPY[command.kind]}.",
             f"Policy {choice.policy}: {choice.why}",
@@ -79,7 +79,7 @@ def explanation_json(
         "schema": 1,
         "device": device,
         "profile": profile.name,
-        "command": spelled(call),
+        "command": spelled(profile, call),
         "class": call.command.effect_class.value,
         "kind": call.command.kind.value,
         "policy": choice.policy.value,

@@ -54,10 +54,10 @@ def status(
     from agent.fleet.verdict import Status
 
     view, begun = with_view(common, lambda service, view: since(service, view, sorted(view.known)))
-    if not view.is_begun:
+    if view.is_begun:
+        put_status(common, view, begun)
+    else:
         _say_how_to_start(common)
-        return
-    put_status(common, view, begun)
     if exit_code and any(each.status is not Status.HEALTHY for each in view.fleet.verdicts.values()):
         raise typer.Exit(Exit.DIFFERENT)
 

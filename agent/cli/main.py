@@ -114,13 +114,9 @@ def main() -> NoReturn:
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     words = verb_first(argv)
+    output.work_in(None, None)
     try:
-        _insist_on_text(words)
-        if words and words[0].endswith("-completion"):
-            from agent.cli.completion import name_the_shell
-
-            name_the_shell(words)
-        code = build(words[0] if words else "")(words, prog_name="ackonce", standalone_mode=False)
+        code = _carry_out(words)
     except typer.Exit as end:
         code = end.exit_code
     except (UsageProblem, FileProblems) as problem:
@@ -146,7 +142,22 @@ def run(argv: Sequence[str]) -> int:
         code = _no_such_name(problem, words)
     except Exception as bug:  # noqa: BLE001 - the outermost edge
         code = _report(bug, words)
+    finally:
+        output.work_in(None, None)  # what is said from here on is of no command
     return int(code) if isinstance(code, int) else 0
+
+
+def _carry_out(words: Sequence[str]) -> object:
+    """Do what was typed; what the command returned, which is its exit code where it ended early."""
+    _insist_on_text(words)
+    if words and words[0].endswith("-completion"):
+        from agent.cli.completion import name_the_shell
+
+        name_the_shell(words)
+    code: object = build(words[0] if words else "")(words, prog_name="ackonce", standalone_mode=False)
+    if code == Exit.INTERRUPTED and not isinstance(code, Exit):
+        raise KeyboardInterrupt  # of which typer makes a 130 of its own, without a word
+    return code
 
 
 def _insist_on_text(words: Sequence[str]) -> None:
@@ -177,6 +188,10 @@ def _no_store(problem: StoreError, words: Sequence[str]) -> Exit:
 
 def _no_such_name(problem: OSError, words: Sequence[str]) -> Exit:
     """A name that no file can have was typed, or no file can be opened any more; all else that gets here is a bug."""
+    if problem.filename is None and problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        output.forget_stdout()  # typer writes help on its own
+        _say_unsent(words, f"the output cannot be written: {problem.strerror}")
+        return Exit.NOT_SENT
     if problem.errno in (errno.EMFILE, errno.ENFILE):
         _say_unsent(words, f"{problem.strerror}: this process may not open more of them (ulimit -n)")
         return Exit.NOT_SENT

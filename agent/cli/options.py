@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from agent.cli import output
 from devices.problems import UsageProblem
 
 CommandFunction = Callable[..., Any]
@@ -108,6 +109,7 @@ def command(app: typer.Typer, name: str, **settings: Any) -> Callable[[CommandFu
         @functools.wraps(function)
         def with_common(**given: Any) -> Any:  # noqa: ANN401
             common = Common(**{key: given.pop(key) for key in list(given) if key in _NAMES})
+            output.work_in(common.project, common.inventory)
             _check_timeout(common.timeout)
             return function(common, **given)
 

@@ -2,15 +2,21 @@
 
 A table on a terminal; elsewhere tab-separated lines that are never cut, no colour, no animation. Whatever does not
 print is escaped, JSON included. A stderr that has gone changes nothing: what is under way matters more than listeners.
+
+Commands to type next (`ackonce VERB ...` in what `say` and `in_place` are given) get the project and inventory that
+this run was given, so that they run as printed from the same folder.
 """
 
 import json
 import os
+import re
+import shlex
 import shutil
 import sys
 import termios
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -27,8 +33,33 @@ class OutputLost(Exception):  # noqa: N818 - it reads as what happened
     """Stdout cannot be written, for another reason than that its reader has gone (BrokenPipeError says that)."""
 
 
+_TYPED = re.compile(
+    r"\backonce (?=(?:send|set|get|explain|probe|devices|plan|apply|resume|runs|report|job|serve|fleet|doubt|log|trace"
+    r"|profile|config|doctor)\b)(?!.* (?:-[Ci] |--help))"
+)
+"""Where a command to type begins that works in a project, and does not say yet in which."""
+_place = ""
+
+
+def work_in(project: Path | None, inventory: Path | None) -> None:
+    """From now on commands to type next are those of this project and inventory, as typed; None: not typed."""
+    global _place  # noqa: PLW0603 - one run of the process is in one place
+    given = (("-C", project), ("-i", inventory))
+    _place = "".join(f"{option} {shlex.quote(str(path))} " for option, path in given if path is not None)
+
+
+def in_place(text: str) -> str:
+    """A text whose commands to type next run in the project and with the inventory that this run was given."""
+    return _TYPED.sub(lambda found: found[0] + _place, text) if _place else text
+
+
 def say(text: str) -> None:
-    """Lines on stderr."""
+    """Lines on stderr, with commands as `in_place` has them."""
+    echo(in_place(text))
+
+
+def echo(text: str) -> None:
+    """Lines on stderr as they are."""
     if sys.stderr is None:  # closed by whoever started us; print would turn to stdout
         return
     with suppress(OSError):
@@ -132,13 +163,15 @@ def columns() -> int | None:
 def put_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Rows under their headings on a terminal, else tab-separated lines without headings. None shows as `-`.
 
+    Without rows nothing is printed.
+
     Where a terminal is too narrow, the last column, the one for sentences, stands under each row instead of beside it;
     and where that is not enough, so do the columns before it, each cell that says something behind its heading. No cell
     is ever folded, so that everything can be copied.
     """
     cells = [["-" if cell is None else escape(str(cell), LINE_MAX) for cell in row] for row in rows]
     room = columns()
-    if room is None:
+    if room is None or not cells:
         for row in cells:
             _print("\t".join(row))
         return

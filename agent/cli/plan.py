@@ -90,9 +90,9 @@ def plan(
         save(in_project(common, out), layout, rows, stamp(made))
     _put(common, rows)
     if not common.quiet:
-        words = ["apply", str(out or file), *(only or () if out is None else ())]
+        words = ["ackonce", "apply", str(out or file), *(only or () if out is None else ())]
         words += ["--key", key] if key is not None and out is None else []
-        for line in _said(rows, shut_window(plan_file, made), typed_again(common, words)):
+        for line in _said(rows, shut_window(plan_file, made), shlex.join(words)):
             output.say(line)
     raise typer.Exit(_code(rows, differences=exit_code))
 
@@ -139,13 +139,6 @@ def run_of(common: Common, settings: "Settings", plan: "PlanFile", key: str) -> 
 def in_project(common: Common, path: Path) -> Path:
     """A path as typed, in the folder that `-C` names; absolute, since a run is gone on with from anywhere."""
     return ((common.project or Path()) / path).absolute()
-
-
-def typed_again(common: Common, words: Sequence[str]) -> str:
-    """A command line to type next, for the same project and inventory."""
-    where = ["-C", str(common.project)] if common.project is not None else []
-    where += ["-i", str(common.inventory)] if common.inventory is not None else []
-    return shlex.join(["ackonce", words[0], *where, *words[1:]])
 
 
 def row_json(row: "Row") -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _tell_messages(service: Service, person: str) -> None:
         errands = Errands(service)
         unseen = errands.unseen(person)
         for line in lines(unseen):
-            output.say(f"ackonce: {line}")
+            output.echo(f"ackonce: {line}")  # its commands are those of another run's project
         errands.shown(unseen)
 
 
@@ -121,6 +121,6 @@ def _echo(common: Common, *, side_by_side: bool) -> Callable[[Event], None]:
             return
         if shown is None or event.level in shown:
             front = f"{event.device} " if side_by_side and event.device is not None else ""
-            output.say(f"{front}{human(event, with_bytes=common.verbose > 1)}")
+            output.echo(f"{front}{human(event, with_bytes=common.verbose > 1)}")
 
     return echo

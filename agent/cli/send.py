@@ -78,7 +78,7 @@ def send(
         raise UsageProblem(problem.message, f"{problem.hint} {hint}" if problem.hint else hint) from None
     if if_needed:
         _refuse_what_counts_every_time([operation for _, operation in orders])
-    deliver(common, settings, orders, target, confirm)
+    deliver(common, settings, orders, target, confirm, raw=raw)
 
 
 def deliver(
@@ -87,19 +87,21 @@ def deliver(
     orders: Sequence[tuple["Chosen", "Operation"]],
     target: str,
     confirm: str | None = None,
+    *,
+    raw: bool = False,
 ) -> NoReturn:
     """Ask where that is due, carry the orders out one after the other, tell their words, and end with their exit code.
 
-    `target` is what the person typed for the devices.
+    `target` is what the person typed for the devices; `raw`: whether --raw was.
     """
     from agent.cli.running import run_agent
     from agent.cli.store_words import mending
     from agent.store.database import StoreError
 
-    batch = _Batch(common, orders)
+    batch = _Batch(common, orders, raw=raw)
     _ask(batch, target, confirm)
     try:
-        run_agent(common, settings, batch.send_all)
+        run_agent(common, settings, batch.send_all, side_by_side=len(orders) > 1)
     except Abandoned:
         batch.abandoned = True
     except StoreError as problem:
@@ -155,6 +157,7 @@ class _Batch:
 
     common: Common
     orders: Sequence[tuple["Chosen", "Operation"]]
+    raw: bool = False
     reports: list["Report"] = field(default_factory=list)
     abandoned: bool = False
     _service: "Service | None" = None
@@ -228,7 +231,7 @@ def _end(batch: _Batch) -> Exit:
             output.put_table(COLUMNS, [row(report) for report in reports])
     if not common.quiet:
         for report in reports:
-            for line in advice(report, why=common.json or not output.on_terminal()):
+            for line in advice(report, why=common.json or not output.on_terminal(), raw=batch.raw):
                 output.say(line)
     codes = [exit_code(report.result) for report in reports]
     for number, operation in enumerate(batch.waiting):

@@ -122,7 +122,8 @@ def next_steps(reports: Sequence[StepReport], run: str) -> Iterator[str]:
             yield f"  {report.device}: '{escape(name)}': ackonce doubt check {op}"
         if len(doubts) > SHOWN_MAX:
             yield f"  and {len(doubts) - SHOWN_MAX} more: ackonce doubt list"
-        yield "  or, when you have looked: ackonce doubt resolve OP --applied|--not-applied --reason TEXT"
+        named = doubts[0].operation.op if len(doubts) == 1 else "OP"
+        yield f"  or, when you have looked: ackonce doubt resolve {named} --applied|--not-applied --reason TEXT"
     held = sum(kind_of(report) == "held" for report in reports)
     if held and not doubts:
         yield f"Held: {_steps(held)}, by what is in doubt on the device: ackonce doubt list"

@@ -97,7 +97,7 @@ def _put_text(entry: "Entry", picture: "Picture") -> None:
             "Where silence is drawn, either way may have been lost; nobody at this end can tell which."
         )
     if entry.unsettled:
-        output.put(f"Next: ackonce doubt show {o.op}")
+        output.put(output.in_place(f"Next: ackonce doubt show {o.op}"))
 
 
 def end_of(entry: "Entry", holder: "Holder | None", story: "Story") -> str:

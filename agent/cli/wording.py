@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent.evidence import Evidence
     from agent.journal import Entry
     from agent.service import Report
+    from agent.settings import Settings
 
 COLUMNS = ("device", "command", "outcome", "evidence", "value", "tries", "time", "message")
 
@@ -129,11 +130,31 @@ def what_next(device: str, profile: str, cause: Cause | None, unread: str | None
     return hint.format(device=name) if hint is not None else None
 
 
-def send_again(operation: Operation) -> str:
-    """What to type after a command that certainly had no effect."""
+def send_again(operation: Operation, *, raw: bool | None) -> str:
+    """What to type after a command that certainly had no effect; `raw` as `failures.again` takes it."""
     from agent.fleet.failures import again
 
-    return f"If it is still wanted: {again(operation)}"
+    return f"If it is still wanted: {again(operation, raw=raw)}"
+
+
+def was_raw(settings: "Settings", operation: Operation) -> bool | None:
+    """Whether it was asked for with --raw; None where its profile is gone, or has changed since and cannot tell."""
+    from agent.fleet.failures import without_braces
+    from agent.profile_folders import load_profile
+    from devices.catalog import resolve
+    from devices.problems import FileProblems, UsageProblem
+
+    try:
+        profile = load_profile(settings, operation.profile)
+    except FileProblems:
+        return None
+    try:
+        typed_text = without_braces(operation.command, operation.terms.secrets)
+        if resolve(profile, [typed_text]).text == operation.terms.text:
+            return False
+    except UsageProblem:
+        pass  # nothing that the catalog knows
+    return not operation.terms.args if profile.digest == operation.profile_digest else None
 
 
 def resolve_command(operation: Operation) -> str:
@@ -195,10 +216,10 @@ def _reading(operation: Operation, result: Result, learnt: Sequence["Evidence"])
     return f"{seen}; {result.expected} was expected."
 
 
-def advice(report: "Report", *, why: bool) -> list[str]:
+def advice(report: "Report", *, why: bool, raw: bool | None = None) -> list[str]:
     """What a person should know beyond the row: whether anything was sent, and what to type next.
 
-    `why`: with the message, where the row does not stand beside it.
+    `why`: with the message, where the row does not stand beside it. `raw`: whether it was typed with --raw.
     """
     result, operation = report.result, report.operation
     result = replace(result, message=escape(result.message))
@@ -221,6 +242,6 @@ def advice(report: "Report", *, why: bool) -> list[str]:
         case Outcome.NOT_APPLIED:
             return [
                 f"{name}: '{operation.command}' was sent, has had no effect and never will{end}",
-                send_again(operation),
+                send_again(operation, raw=raw),
             ]
     return []

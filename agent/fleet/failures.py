@@ -15,6 +15,8 @@ from enum import StrEnum
 
 from agent.address import typed
 from agent.operation import Cause, Operation, Outcome, Result
+from devices.calls import marked
+from devices.kinds import Kind, Policy
 from logs.text import escape
 
 
@@ -163,7 +165,7 @@ _NEXT_BY_CAUSE: Mapping[Cause, str] = {
     Cause.DOUBT: "Settle what is in doubt there: ackonce doubt list; then: {again}",
     Cause.INTERRUPTED: "To do it: {again}",
     Cause.KEY: "Use another key for another command",
-    Cause.UNFIT: "See what it needs: ackonce explain {device} {command}",
+    Cause.UNFIT: "See what it needs: {explain}",
 }
 _NEXT_BY_OUTCOME: Mapping[Outcome, str] = {
     Outcome.REFUSED: "If it should have been taken: {again}",
@@ -285,19 +287,62 @@ _INSIDE: Mapping[FailureClass, str] = {
 }
 
 
-def again(operation: Operation) -> str:
-    """What to type to ask for an operation once more: under its key, or with the run that it belongs to."""
+def again(operation: Operation, *, raw: bool | None = None) -> str:
+    """What to type to ask for an operation once more: under its key, or with the run that it belongs to.
+
+    `raw`: whether it was asked for with --raw, where somebody has looked into the profile. Else one that may have been
+    is told in words, since it looks as a command of the catalog does that counts every time.
+    """
     if operation.run:
         return f"ackonce resume {operation.run}"
+    if raw is None and _may_be_raw(operation):
+        return "send it again as it was typed (with --raw, if it was)"
     key = f" --key {shlex.quote(operation.key)}" if operation.key is not None else ""
-    device = typed(operation.device, operation.profile)
-    return f"ackonce send {device} {shlex.quote(operation.command)}{key}"
+    return f"ackonce send {_with_device(operation)}{key}{' --raw' if raw else ''}"
+
+
+def without_braces(text: str, secrets: Sequence[str]) -> str:
+    """A text with the references of its secrets as a person types them."""
+    for reference in secrets:
+        text = text.replace(marked(reference), reference)
+    return text
+
+
+def _with_device(operation: Operation) -> str:
+    """The device and the command as words of a shell."""
+    words, secrets = [operation.command], operation.terms.secrets
+    if any(value.split() != [value] for value in operation.terms.args.values()):
+        words = _unquoted(operation.command)
+    command = shlex.join(without_braces(word, secrets) for word in words)
+    return f"{typed(operation.device, operation.profile)} {command}"
+
+
+def _unquoted(command: str) -> list[str]:
+    """The words of a command that `orders.spelled` has quoted; what it has not is one word, whatever is in it."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return [command]
+    return words if shlex.join(words) == command else [command]
+
+
+def _may_be_raw(operation: Operation) -> bool:
+    terms = operation.terms
+    counts = operation.kind == Kind.TRIGGER and terms.policy is Policy.NO_RETRY
+    return counts and not terms.args and terms.text == operation.command
+
+
+def _explained(operation: Operation) -> str:
+    """What to type to see what a command needs; for what the catalog may not know, to see what it knows."""
+    if _may_be_raw(operation):
+        return f"ackonce profile show {shlex.quote(operation.profile)}"
+    return f"ackonce explain {_with_device(operation)}"
 
 
 def _filled(hint: str, operation: Operation) -> str:
     return hint.format(
         again=again(operation),
+        explain=_explained(operation),
         device=typed(operation.device, operation.profile),
-        command=shlex.quote(operation.command),
         op=operation.op,
     )

@@ -10,6 +10,7 @@ counted in its direction, over all connections, and suffers the faults that the 
 """
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,12 +29,14 @@ FRAMES: Mapping[str, Callable[[], Cutter]] = MappingProxyType(
     {
         "raw": AsRead,
         "line": partial(EndCutter, b"\n", FRAME_MAX),
+        "cr": partial(EndCutter, b"\r", FRAME_MAX),
         "zero": partial(EndCutter, b"\0", FRAME_MAX),
         "mbap": MbapCutter,
         "rtu": RtuCutter,
     }
 )
 WAITING_MAX = 10_000
+_CR_ALONE = re.compile(rb"\r[^\r\n]")
 
 Observer = Callable[[str, str, bytes], None]
 
@@ -75,10 +78,22 @@ class Traffic:
         self.observe = observe
         self.previous: dict[str, bytes] = {"to": b"", "from": b""}
         self._frame = frame
+        self._says_so = frame == "line"
 
     def cutter(self) -> Cutter:
         """A new one for one direction of one connection."""
         return FRAMES[self._frame]()
+
+    def look_for_cr(self, way: str, data: bytes, *, over: bool = False) -> None:
+        """Say once where lines end in CR alone, which wait for an LF that never comes. `over`: nothing follows `data`.
+
+        A CR that ends what has been read so far may be half of a CRLF, so it is not cut there.
+        """
+        if self._says_so and (_CR_ALONE.search(data) or (over and data.endswith(b"\r"))):
+            self._says_so = False
+            self.observe(
+                "held", f"{way}: a line ends in CR alone and waits for an LF; --frame cr cuts at CR", b""
+            )
 
     def next(self, way: str, data: bytes) -> Faults:
         """Count one message and say what goes wrong with it."""
@@ -100,6 +115,7 @@ class _Way:
         self.side: Side | None = None
         self.outbox = Outbox(self._write)
         self.kept = b""
+        self.last = b""
 
     def _write(self, data: bytes) -> None:
         if self.side is not None:
@@ -156,6 +172,8 @@ class Passage:
         self._finish(_cut)
 
     def _said(self, way: _Way, data: bytes) -> None:
+        self._traffic.look_for_cr(way.name, way.last + data)
+        way.last = data[-1:]
         for message in way.cutter.feed(data):
             if self._ended:
                 return
@@ -209,6 +227,7 @@ class Passage:
         if reset:
             self._finish(_reset)
             return
+        self._traffic.look_for_cr(way.name, way.last, over=True)
         rest = way.cutter.rest()
         if rest:
             self._pass(way, rest)

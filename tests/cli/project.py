@@ -61,7 +61,13 @@ class Project:
     capsys: pytest.CaptureFixture[str]
 
     def type(self, *words: str) -> Ended:
-        """Run one command line in the folder."""
+        """Run one command line in the folder; commands to type next come back as they read for somebody in there."""
+        ended = self.type_afar(*words)
+        there = f"ackonce -C {self.folder} "
+        return Ended(ended.code, ended.out.replace(there, "ackonce "), ended.err.replace(there, "ackonce "))
+
+    def type_afar(self, *words: str) -> Ended:
+        """Run one command line for the folder from elsewhere; what was printed is as it was printed."""
         self.capsys.readouterr()
         code = run([*words, "-C", str(self.folder)])
         out, err = self.capsys.readouterr()

@@ -83,7 +83,7 @@ def test_what_did_not(bench: Bench) -> None:
     assert said[-4:] == [
         IN_DOUBT,
         "  d2: 'ADJUST offset +5': ackonce doubt check ID1",
-        "  or, when you have looked: ackonce doubt resolve OP --applied|--not-applied --reason TEXT",
+        "  or, when you have looked: ackonce doubt resolve ID1 --applied|--not-applied --reason TEXT",
         "Go on with what is left: ackonce resume ID2",
     ]
     assert "d1 [WARN] seq=2 attempt=1 timeout" in said

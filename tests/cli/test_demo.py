@@ -314,7 +314,8 @@ def test_a_device_nobody_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stand_ins, "LIFE_S", 0)
     monkeypatch.setattr(stand_ins, "LIFE_PER_SILENCE", 0)
     with StandIn("LSQ1", "demo/controller", "", PROMPT_S) as device:
-        device.url()
+        assert device._process.stdout is not None
+        assert "listening" in device._process.stdout.readline()
         assert device._process.wait(30) == 0
 
 

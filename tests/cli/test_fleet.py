@@ -523,6 +523,14 @@ def test_before_any_agent(fleet: FleetRows, words: str) -> None:
     assert "ackonce serve" in ended.err
 
 
+def test_nobody_watches_what_the_inventory_has(fleet: FleetRows) -> None:
+    """A monitor of devices at which no agent has ever looked is not told that all is well."""
+    fleet.project.put(
+        "inventory.yaml", 'devices:\n  spare: {profile: demo/controller, url: "tcp://127.0.0.1:9"}\n'
+    )
+    assert [fleet.type("status", *words).code for words in ((), ("--exit-code",))] == [0, 10]
+
+
 def test_a_device_before_any_agent(fleet: FleetRows) -> None:
     """What the inventory knows can be shown and disabled before there is an agent."""
     fleet.project.put(

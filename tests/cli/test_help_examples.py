@@ -120,7 +120,8 @@ def test_each_example_belongs_to_a_verb() -> None:
 
 
 CODES = {"doctor": {0, 7}, "fleet status": {0, 10}, "doubt check": {5}, "fleet reference": {2}}
-"""Of verbs that may end otherwise than with 0: the machine decides; nobody has looked yet; a doubt that nothing settles; no agent is there."""
+"""Of verbs that may end otherwise than with 0: the machine decides; nobody has looked yet; a doubt that nothing
+settles; no agent is there."""
 
 
 def before(site: Bench, verb: str, words: list[str]) -> list[str]:

@@ -35,7 +35,7 @@ def test_what_would_change(bench: Bench) -> None:
         "send\td2\tBEEP\tresend\t-\t-\t-",
     ]
     assert still(bench, ended.err) == (
-        "5 to change, 1 unchanged. Nothing was sent. Next: ackonce apply -C DIR p.yaml\n"
+        "5 to change, 1 unchanged. Nothing was sent. Next: ackonce apply p.yaml\n"
     )
     assert ended.code == 0
     assert (first.copies, second.copies) == ([], ["SET interval 30"])
@@ -247,7 +247,7 @@ def save(bench: Bench) -> str:
     put_plan(bench)
     ended = bench.type("plan", "p.yaml", "--out", "night.plan")
     assert ended.code == 0
-    assert still(bench, ended.err).endswith("Next: ackonce apply -C DIR night.plan\n")
+    assert still(bench, ended.err).endswith("Next: ackonce apply night.plan\n")
     _, summary = objects(bench.type("apply", "night.plan", "--yes", "--json"))
     return str(summary["key"])
 

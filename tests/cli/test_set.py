@@ -59,7 +59,7 @@ def test_everything_wrong_is_told_at_once(bench: Bench) -> None:
     bench.device()
     said = bench.type("set", "d*", "offset=abc", "intervall=3", "label", "--now").err.splitlines()
     assert said == [
-        "ackonce: 'label' is not SETTING=VALUE. As in: ackonce set pump-7 interval=30",
+        "ackonce: 'label' is not SETTING=VALUE. As in: ackonce set logger-1 interval=30",
         "no such option: --now. Try: ackonce set --help",
         "SET offset: value is not a whole number: 'abc'. Type: SET offset <value: int, -100 to 100 0.1 K>",
         "demo/controller has no setting 'intervall'. Did you mean 'interval'?",

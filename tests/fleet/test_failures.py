@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -199,6 +200,31 @@ def test_a_step_of_a_run_goes_on_with_the_run() -> None:
     )
     assert failure is not None
     assert failure.action == "When that is mended: ackonce resume 01JRUN"
+
+
+def test_a_secret_is_typed_as_its_reference() -> None:
+    """What to type has the reference as a person types it, while the sentence has the command as it is kept."""
+    operation = asked(command="passwd {env:MYPW}")
+    operation = replace(operation, terms=replace(operation.terms, secrets=("env:MYPW",)))
+    for cause, verb in ((Cause.INTERRUPTED, "send"), (Cause.UNFIT, "explain")):
+        failure = failure_of(operation, Result(Outcome.NOT_SENT, None, "x", cause), reference=REF)
+        assert failure is not None
+        assert "'passwd {env:MYPW}'" in failure.text
+        assert (failure.action or "").endswith(f"ackonce {verb} pump 'passwd env:MYPW'")
+
+
+def test_what_may_have_been_raw_is_told_in_words() -> None:
+    """The catalog may not know it: no line is told that names it as if it did."""
+    operation = replace(asked(command="level+=3"), kind="trigger")
+    operation = replace(operation, terms=replace(operation.terms, policy=Policy.NO_RETRY))
+    told = {
+        Cause.INTERRUPTED: "To do it: send it again as it was typed (with --raw, if it was)",
+        Cause.UNFIT: "See what it needs: ackonce profile show p",
+    }
+    for cause, action in told.items():
+        failure = failure_of(operation, Result(Outcome.NOT_SENT, None, "x", cause), reference=REF)
+        assert failure is not None
+        assert failure.action == action
 
 
 def test_a_duplicate_name_says_which() -> None:

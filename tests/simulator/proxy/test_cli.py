@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -11,6 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from simulator.cli import app
+from simulator.fault_kinds import LSQ
+from simulator.faults import parse
 from simulator.proxy import host
 from simulator.proxy.faults import PROXY
 
@@ -47,6 +50,18 @@ def test_json_is_two_objects() -> None:
     assert (first, last) == ({"to": "serial:/dev/nowhere"}, {"counts": {}})
 
 
+@pytest.mark.parametrize("verb", ["device", "proxy"])
+def test_help_says_where_a_probability_stands(verb: str) -> None:
+    """Before the values of its fault, with an example that has both and means what is said."""
+    shown = " ".join(CliRunner().invoke(app, [verb, "--help"]).stdout.split())
+    assert "its probability stands first, then its values" in shown
+    [plan] = re.findall(r'--faults "(seed 7:[^"]*delay 0\.1 0\.8)"', shown)
+    drawn = parse(plan, PROXY if verb == "proxy" else LSQ)
+    late = [drawn.next("any").seconds("delay") for _ in range(1000)]
+    assert set(late) == {0.0, 0.8}
+    assert late.count(0.8) == pytest.approx(100, abs=50)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "part"),
     [
@@ -58,9 +73,9 @@ def test_json_is_two_objects() -> None:
         (
             [*TO, "--frame", "lines"],
             2,
-            "--frame 'lines' is none of raw, line, zero, mbap, rtu. Did you mean 'line'?",
+            "--frame 'lines' is none of raw, line, cr, zero, mbap, rtu. Did you mean 'line'?",
         ),
-        ([*TO, "--frame", "7"], 2, "--frame '7' is none of raw, line, zero, mbap, rtu."),
+        ([*TO, "--frame", "7"], 2, "--frame '7' is none of raw, line, cr, zero, mbap, rtu."),
         (
             [*TO, "--faults", "from 1: dorp"],
             2,

@@ -238,7 +238,7 @@ def test_modbus_frames_are_messages(frame: str, make: Callable[[str], bytes]) ->
     assert (counts["to"], counts["from"]) == (3, 2)
 
 
-@pytest.mark.parametrize(("frame", "end"), [("line", b"\n"), ("zero", b"\0")])
+@pytest.mark.parametrize(("frame", "end"), [("line", b"\n"), ("cr", b"\r"), ("zero", b"\0")])
 def test_frames_make_messages_of_bytes(frame: str, end: bytes) -> None:
     """However the bytes are cut, a message ends with its byte; an unfinished one passes with its sender's end."""
 
@@ -250,6 +250,33 @@ def test_frames_make_messages_of_bytes(frame: str, end: bytes) -> None:
         assert ends.device.heard == b"two" + end + b"rest"
 
     assert passing(scenario, "to 1: drop", frame=frame).counts["to"] == 3
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"),
+    [
+        ([b"GET a\r", b"GET a\r", b"GET a\r"], 1),
+        ([b"GET a\rGET b\n"], 1),
+        ([b"GET a\r"], 1),
+        ([b"GET a\r", b"\n", b"GET b\r\r\n", b"GET c\r\n"], 0),
+        ([b"GET a\n"], 0),
+    ],
+)
+def test_lines_that_end_in_cr_alone_are_told_once(pieces: list[bytes], told: int) -> None:
+    """They wait for an LF, which is said with the way out; half of a CRLF is none, and every byte comes."""
+    seen: list[str] = []
+
+    async def main() -> None:
+        ends = Ends(traffic(frame="line", seen=seen))
+        for piece in pieces:
+            ends.passage.client_said(piece)
+        ends.passage.client_left()
+        await asyncio.sleep(1)
+        assert ends.device.heard == b"".join(pieces)
+
+    run(main)
+    held = "held to: a line ends in CR alone and waits for an LF; --frame cr cuts at CR"
+    assert [line for line in seen if line.startswith("held")] == [held] * told
 
 
 def test_endless_message_passes_as_far_as_it_is_there() -> None:
