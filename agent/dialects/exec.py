@@ -6,19 +6,27 @@
 * A run that took too long is killed with all that it started, and means nothing; so do signals, and codes from 126 up,
   with which a shell says that it could not run something, or that something was killed, and ssh that it failed.
 * What it prints on stdout is its answer. Of a failure the last line of stderr is told, without secrets.
+* Before anything counts as quiet, the program of a copy that was never answered is ended where it still runs: its agent
+  was killed, or stood still. What it sent by then may be under way for `late_max_s` from there (`leftover.py`).
+* A person who interrupts ends a reading. A copy, and the readings that decide about it, come to their word.
 """
 
 import re
 import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
 
+from agent.dialects import leftover
 from agent.dialects.program import OUTPUT_MAX, Ended, NotStarted, run
 from agent.dialects.unnumbered import UnnumberedStation
 from agent.evidence import Acked, Connected, Evidence, Nakked, NotSent, Unknown, Unsent
 from agent.journal import Intent
-from agent.leases import Lease
+from agent.leases import Lease, LeaseLost
 from agent.links.link import Unreachable
 from agent.station import NO_WAY, Expected, Identity, Means, Patience, ReadAnswer, not_sent
 from agent.steps import Session
+from agent.store.database import StoreError
 from devices.profile import Profile
 from devices.templates import render
 from logs.text import escape
@@ -47,11 +55,18 @@ class ExecStation(UnnumberedStation):
         """As `UnnumberedStation`; `name` is what the program is told as `{device}`."""
         super().__init__(lease, expected, patience, means, profile, None)
         self._name = name
+        self._made_late = means.stopping()
+        self._ending: int | None = None
+        """The program of the last copy, once it has been ended and until it is known to be gone."""
+        self._over: str | None = None
+        """The mark of a copy whose program runs no more."""
+        self._was_closed = False
+        """Somebody closed it, so that it may have been waited for quiet since then."""
 
     async def connect(self, wanted: Session, conn: int) -> Connected | NotSent:
         """Find the program, and ask who answers where the profile says how. Raises LeaseLost, StoreError."""
         try:
-            await self._debts.wait_until_quiet(self._lease if wanted is Session.KEEP else None)
+            await self._until_quiet(wanted)
             self._find_the_program()
             if self._profile.identity is not None:
                 await self.who()
@@ -105,11 +120,13 @@ class ExecStation(UnnumberedStation):
         if still is not None:
             self._answered()
             return Unsent(still.why)
+        mark = self._mark(self.lease)
         try:
-            ended = await self._run(self.veil.lift(intent.sent.text), silence_s)
+            ended = await self._run(self.veil.lift(intent.sent.text), silence_s, mark=mark)
         except NotStarted as problem:
             self._answered()
             return Unsent(str(problem))
+        self._ending, self._over = ended.stays, mark if ended.stays is None else None
         if ended.status == 0:
             self._answered()
             return Acked(intent.sent.attempt, False, self._answer(ended.out))
@@ -123,31 +140,101 @@ class ExecStation(UnnumberedStation):
         return Unknown("silence" if ended.status is None else "lost", self._failure(ended))
 
     async def read(self, query: str, reply: str | None = None) -> ReadAnswer:
-        """Run the program once for a query; its answer is stdout, or the group `value` of `reply` found in it."""
+        """Run the program once for a query; its answer is stdout, or the group `value` of `reply` found in it.
+
+        An interruption ends it, and all further ones that nothing depends on. Whoever holds the device and asks after
+        an interruption wants to know all the same: what became of a copy.
+        """
+        stopping = self._means.stopping
+        before = self._made_late if self._lease is None else stopping()
+        if stopping() and not before:
+            return ReadAnswer(None, "interrupted")
         try:
-            ended = await self._run(query, self._patience.silence_s)
+            ended = await self._run(
+                query, self._patience.silence_s, stopped=lambda: stopping() and not before
+            )
         except NotStarted as problem:
             return ReadAnswer(None, str(problem))
         if ended.status is None:
-            return ReadAnswer(None)
+            return ReadAnswer(None, "interrupted" if stopping() and not before else None)
         if ended.status != 0:
             return ReadAnswer(None, self._failure(ended))
         value = _value(ended, reply)
         return ReadAnswer(value, None if value is not None else self._without_value(ended))
 
     def close(self) -> None:
-        """Nothing stays open between two runs."""
+        """Nothing stays open between two runs; but what is to be quiet from now on must not run."""
+        self._was_closed = True
+        with suppress(LeaseLost, StoreError):  # whoever connects meets it again
+            self._end_the_last_run()
 
-    async def _run(self, command: str, silence_s: float) -> Ended:
+    async def _run(
+        self,
+        command: str,
+        silence_s: float,
+        *,
+        mark: str | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Ended:
         """Run the program once. Raises NotStarted."""
         words = {"device": self._name, "command": command, "url": self._expected.url}
         argv = [render(word, words) for word in self._profile.run]
         if self._means.trace is not None:
             self._means.trace(">", " ".join(argv).encode())
-        ended = await run(argv, silence_s)
+        ended = await run(argv, silence_s, mark=mark, stopped=stopped)
         if self._means.trace is not None:
             self._means.trace("<", f"{ended.out}\n{ended.err}".strip().encode())
         return ended
+
+    # --- what an earlier run has left ---------------------------------------------------------------------------------
+
+    async def _until_quiet(self, wanted: Session) -> None:
+        """Wait until nothing of earlier runs goes on or is under way. Raises Unreachable, LeaseLost, StoreError."""
+        lease = self._lease
+        if lease is not None:
+            self._end_the_last_run()
+            await self._until_it_is_gone(lease)
+        counts_on_it = wanted is Session.KEEP or self._was_closed
+        await self._debts.wait_until_quiet(lease if counts_on_it else None)
+        self._was_closed = False
+
+    def _end_the_last_run(self) -> None:
+        """End the program of a copy that was never answered, where it still runs. Raises LeaseLost, StoreError."""
+        lease = self._lease
+        if lease is None or lease.quiet_from is None or self._over == self._mark(lease):
+            return
+        pid = self._ending
+        if pid is None:
+            pid = leftover.still_running(self._mark(lease))
+            if pid is None:
+                self._over = self._mark(lease)
+                return
+            self._means.told.warn(f"the program of an earlier run still runs (pid {pid}), and is ended")
+        self._date_anew(lease)  # first: if this process is killed in between, the next one must wait too
+        leftover.end(pid)
+        self._ending = pid
+
+    async def _until_it_is_gone(self, lease: Lease) -> None:
+        """What was ended must not act any more. Raises Unreachable, LeaseLost, StoreError."""
+        pid = self._ending
+        if pid is None:
+            return
+        if not leftover.is_gone(pid):
+            if not await leftover.is_gone_soon(pid):
+                raise Unreachable(_still_runs(pid))
+            self._date_anew(lease)
+        self._ending, self._over = None, self._mark(lease)
+
+    def _date_anew(self, lease: Lease) -> None:
+        """What the program has sent may be under way for as long as ever from now. Raises LeaseLost, StoreError."""
+        taken_s = (command.execution_s or 0.0 for command in self._profile.commands)
+        until = self._means.steady.now() + timedelta(seconds=max(self._debts.late_s, *taken_s))
+        lease.quiet_from = max(until, lease.quiet_from or until)
+        self._means.leases.keep(lease)
+
+    def _mark(self, lease: Lease) -> str:
+        """What the program of the lease's last copy is found by."""
+        return f"{self._means.leases.agent_id}:{lease.device}:{lease.number}"
 
     # --- what it says -------------------------------------------------------------------------------------------------
 
@@ -185,3 +272,10 @@ def _value(ended: Ended, reply: str | None) -> str | None:
         return None if ended.cut else ended.out or None
     match = re.search(reply, ended.out, re.MULTILINE)
     return match.groupdict().get("value") if match is not None else None
+
+
+def _still_runs(pid: int) -> str:
+    return (
+        f"the program of an earlier run (pid {pid}) still runs and cannot be ended; nothing was run. End it, then try "
+        "again"
+    )

@@ -2,7 +2,7 @@
 
 Rule 1. Whether it was started is always known: `NotStarted` says that nothing of it ran.
 Rule 2. It has ended when its process has, whoever still has its output open. One that takes too long, or that nobody
-        waits for any more, is killed with all that it started.
+        waits for any more, is killed with its process group: all that it started and did not give a session of its own.
 Rule 3. All that it prints is taken, so that it never waits for a reader; no more than `OUTPUT_MAX` bytes of a stream
         are kept, and nothing is written to a disk.
 """
@@ -11,13 +11,13 @@ import asyncio
 import errno
 import os
 import shutil
-import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.dialects import leftover
 from logs.text import escape
 
 OUTPUT_MAX = 65_536
@@ -28,8 +28,6 @@ PIECES_LEFT_MAX = 16
 """So many pieces are taken after the end: what a program leaves behind may go on printing for ever."""
 TICK_MIN_S, TICK_MAX_S = 0.001, 0.02
 """How often it is looked whether a program has ended: less often, once it has run for a while."""
-KILLED_S = 1.0
-"""How long a killed program may take to be gone; one that hangs in the kernel takes longer."""
 FIRST_LINE_MAX = 256
 """Bytes of a file in which the kernel looks for an interpreter."""
 
@@ -49,6 +47,7 @@ class Ended:
         out: what it printed to stdout, without blanks around it; whole lines only where that was more than is kept.
         err: the same of stderr.
         cut: `out` is not all that it printed.
+        stays: its process id, where it could not be killed and still runs.
     """
 
     status: int | None
@@ -56,10 +55,23 @@ class Ended:
     out: str = ""
     err: str = ""
     cut: bool = False
+    stays: int | None = None
 
 
-async def run(argv: Sequence[str], limit_s: float) -> Ended:
-    """Run a program with nothing on its stdin, and kill it when it has not ended after `limit_s` seconds.
+def _never() -> bool:
+    return False
+
+
+async def run(
+    argv: Sequence[str], limit_s: float, *, mark: str | None = None, stopped: Callable[[], bool] = _never
+) -> Ended:
+    """Run a program with nothing on its stdin to its end, or kill it.
+
+    Args:
+        argv: the program and its arguments.
+        limit_s: it is killed when it has not ended after so many seconds.
+        mark: what it is found by if this process is killed (`leftover.py`).
+        stopped: it is killed as soon as nobody wants it to go on.
 
     Raises:
         NotStarted: it was not started.
@@ -73,31 +85,36 @@ async def run(argv: Sequence[str], limit_s: float) -> Ended:
                 stdin=subprocess.DEVNULL,
                 stdout=out.writer,
                 stderr=err.writer,
+                env=leftover.environment(mark),
                 start_new_session=True,
             )
         except OSError as problem:
             raise NotStarted(escape(f"{argv[0]} cannot be started: {_why(argv[0], problem)}")) from None
         out.close_writer()
         err.close_writer()
-        status, how = await _to_the_end(process, limit_s)
+        status, how = await _to_the_end(process, limit_s, stopped)
         out.take_the_rest()
         err.take_the_rest()
-        return Ended(status, how, out.text(), err.text(), out.cut)
+        stays = process.pid if process.returncode is None else None
+        return Ended(status, how, out.text(), err.text(), out.cut, stays)
 
 
 # --- the process ------------------------------------------------------------------------------------------------------
 
 
-async def _to_the_end(process: "subprocess.Popen[bytes]", limit_s: float) -> tuple[int | None, str]:
+async def _to_the_end(
+    process: "subprocess.Popen[bytes]", limit_s: float, stopped: Callable[[], bool]
+) -> tuple[int | None, str]:
     """Wait for the end of a program, or make one: its status, and how it ended in words."""
     try:
-        gone = await _gone_within(process, limit_s)
+        gone = await _gone_within(process, limit_s, stopped)
     except asyncio.CancelledError:
         await _kill(process)
         raise
     if not gone:
+        why = "was interrupted" if stopped() else f"did not end within {limit_s:g} s"
         killed = await _kill(process)
-        return None, f"did not end within {limit_s:g} s and {'was' if killed else 'could not be'} killed"
+        return None, f"{why} and {'was' if killed else 'could not be'} killed"
     status = process.returncode
     if status == _UNTOLD:
         return None, "has ended, and this process is not told how (it was started with SIGCHLD ignored)"
@@ -108,12 +125,14 @@ _UNTOLD = 256
 """No program ends with this status."""
 
 
-async def _gone_within(process: "subprocess.Popen[bytes]", limit_s: float) -> bool:
-    """Whether a program ends within so many seconds."""
+async def _gone_within(
+    process: "subprocess.Popen[bytes]", limit_s: float, stopped: Callable[[], bool] = _never
+) -> bool:
+    """Whether a program ends within so many seconds, and before somebody stops it."""
     tick_s = TICK_MIN_S
     with suppress(TimeoutError):
         async with asyncio.timeout(limit_s):
-            while not _is_gone(process):
+            while not _is_gone(process) and not stopped():
                 await asyncio.sleep(tick_s)
                 tick_s = min(2 * tick_s, TICK_MAX_S)
     return _is_gone(process)
@@ -135,9 +154,8 @@ def _is_gone(process: "subprocess.Popen[bytes]") -> bool:
 
 async def _kill(process: "subprocess.Popen[bytes]") -> bool:
     """End a program and what it started; whether it is gone. One that runs as somebody else may not be ours to end."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    return await _gone_within(process, KILLED_S)
+    leftover.end(process.pid)
+    return await _gone_within(process, leftover.KILLED_S)
 
 
 # --- what it prints ---------------------------------------------------------------------------------------------------

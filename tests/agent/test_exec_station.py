@@ -4,119 +4,20 @@ Each script keeps its own ledger: what it really did is read from there.
 """
 
 import asyncio
-import stat
+import os
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import pytest
 
 from agent.dialects.exec import SAID_MAX
 from agent.links.link import Unreachable
-from agent.operation import Cause, Operation, Outcome, Proof, Result
-from agent.service import Service
-from agent.settings import Settings
+from agent.operation import Cause, Outcome, Proof
 from agent.station import ReadAnswer
-from agent.stations import Target
-from agent.terms import terms_for
-from devices.catalog import choose, resolve
-from devices.loader import load
-from devices.profile import Profile
 from logs.events import from_json
 from logs.place import LOG_FILE
 from protocol.line import LINE_MAX
-
-SCRIPT = """#!/bin/sh
-# DEVICE COMMAND: does it, notes it in a ledger, and ends as the file `ending` says.
-cd "$(dirname "$0")"
-set -f
-case "$2" in
-  "get "*) [ -f "$2" ] && . "./$2" ;;
-esac
-case "$2" in
-  "get level") cat level; exit 0 ;;
-  "get nothing") exit 0 ;;
-  "get error") echo "no such value" >&2; exit 3 ;;
-esac
-[ -f lost ] && rm lost && sleep 60
-echo "$1|$2" >> ledger
-case "$2" in
-  "set level "*) echo "${2#set level }" > level ;;
-  "level up") echo $(($(cat level) + 1)) > level ;;
-esac
-. ./ending
-"""
-PROFILE = """
-profile: test/exec
-dialect: exec
-run: ["./push.sh", "{device}", "{command}"]
-timing: {reply_s: 5, late_max_s: 0.3}
-settings:
-  level: {type: int, min: 0, max: 100, read: "get level", durable: true}
-  nothing: {type: int, read: "get nothing"}
-  error: {type: int, read: "get error"}
-commands:
-  - {name: set level, kind: absolute, args: [{name: value, type: int}], send: "set level {value}", setting: level}
-  - {name: level up, kind: relative, verify: {setting: level, expect: "before + 1"}}
-  - {name: start, kind: trigger, nak_may_follow_effect: true}
-  - {name: beep, kind: trigger}
-  - {name: login, kind: trigger, args: [{name: word, type: text, secret: true}]}
-"""
-
-
-class Place:
-    """A folder with a script, its ledger and a profile."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        script = folder / "push.sh"
-        script.write_text(SCRIPT)
-        script.chmod(script.stat().st_mode | stat.S_IXUSR)
-        (folder / "profile.yaml").write_text(PROFILE)
-        (folder / "level").write_text("5\n")
-        self.end_with("echo done; exit 0")
-        self._numbers = count()
-        self.url = "tcp://10.0.0.1:1"
-        self.profile: Profile = load(folder / "profile.yaml")
-        self.service = Service(Settings(folder / "home", folder, None, None, "desk", "ana"))
-
-    def end_with(self, shell: str) -> None:
-        """How the script ends after it did its work."""
-        (self.folder / "ending").write_text(shell + "\n")
-
-    def answer(self, query: str, shell: str) -> None:
-        """How the script answers a query from now on."""
-        (self.folder / query).write_text(shell + "\n")
-
-    def lose_the_next(self) -> None:
-        """The next command hangs before it does anything."""
-        (self.folder / "lost").touch()
-
-    def ledger(self) -> list[str]:
-        """What the script did."""
-        path = self.folder / "ledger"
-        return path.read_text().splitlines() if path.exists() else []
-
-    def target(self, timeout_s: float) -> Target:
-        """The device."""
-        return Target("d1", self.url, 1, None, self.profile, timeout_s, 3, 5.0, 0.0, False)
-
-    async def send(self, words: str, timeout_s: float = 5.0) -> Result:
-        """Send a command."""
-        call = resolve(self.profile, words.split())
-        terms = terms_for(
-            self.profile,
-            call,
-            choose(self.profile, call.command).policy,
-            reply_s=timeout_s,
-            attempts=3,
-            survives_reopen=False,
-        )
-        operation = Operation(
-            op=f"OP{next(self._numbers)}", device="d1", command=words, kind=call.command.kind.value,
-            terms=terms, profile=self.profile.name, profile_digest="", route=self.url, submitted_by="ana",
-        )  # fmt: skip
-        return (await self.service.send(self.target(timeout_s), operation)).result
+from tests.agent.exec_place import SCRIPT, Place, opens
 
 
 @pytest.fixture
@@ -203,6 +104,7 @@ def test_a_program_that_hangs_is_killed_with_its_children(place: Place) -> None:
     place.lose_the_next()
     result = asyncio.run(place.send("level up", 0.3))
     assert (result.outcome, result.attempts, result.value) == (Outcome.APPLIED, 2, "done")
+    assert not opens(place.folder / "gate")
     assert place.ledger() == ["d1|level up"]
 
 
@@ -230,6 +132,68 @@ def test_reading(place: Place) -> None:
         ReadAnswer(None, "the program printed nothing"),
         ReadAnswer(None, "the program ended with exit 3: no such value"),
     ]
+
+
+def _interrupt_when_told(place: Place) -> None:
+    """On the running loop: a person interrupts as soon as the script says that it waits."""
+    told = place.folder / "told"
+    os.mkfifo(told)
+    heard = os.open(told, os.O_RDONLY | os.O_NONBLOCK)
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        loop.remove_reader(heard)
+        os.close(heard)
+        place.service.executor.give_up("interrupted")
+
+    loop.add_reader(heard, interrupt)
+
+
+def test_an_interruption_ends_a_reading(place: Place) -> None:
+    """Where nothing was sent the program is not waited for: a command is not sent, and nothing else is read."""
+    place.answer("get level", "echo it waits >told; sleep 60")
+    place.answer("get nothing", "echo asked >>ledger; exit 0")
+
+    async def send() -> None:
+        _interrupt_when_told(place)
+        result = await asyncio.wait_for(place.send("level up", 60.0), 5.0)
+        assert (result.outcome, result.cause) == (Outcome.NOT_SENT, Cause.INTERRUPTED)
+
+    async def get() -> None:
+        _interrupt_when_told(place)
+        settings = [place.profile.setting(name) for name in ("level", "nothing")]
+        answers = await asyncio.wait_for(place.service.get(place.target(60.0), settings), 5.0)
+        assert answers == [ReadAnswer(None, "interrupted")] * 2
+
+    asyncio.run(send())
+    (place.folder / "told").unlink()
+    place.service.executor.stop = None
+    asyncio.run(get())
+    assert place.ledger() == []
+
+
+def test_after_an_interruption_a_copy_comes_to_its_word(place: Place) -> None:
+    """The reading that it hits is read again: the effect is there, and nobody needs to doubt it."""
+    place.answer(
+        "get level", "[ -f ledger ] && [ -p told ] && mv told heard && { echo it waits >heard; sleep 60; }"
+    )
+    place.end_with("sleep 60")
+
+    async def play() -> None:
+        _interrupt_when_told(place)
+        result = await asyncio.wait_for(place.send("level up", 0.5), 5.0)
+        assert (result.outcome, result.proof, result.value) == (Outcome.APPLIED, Proof.VERIFIED, "6")
+        assert place.service.executor.stopping()
+
+    asyncio.run(play())
+    assert place.ledger() == ["d1|level up"]
+
+
+def test_whoever_stops_before_asking_is_answered(place: Place) -> None:
+    """An interruption that came first is no reason to leave a reading."""
+    place.service.executor.give_up("interrupted")
+    [answer] = asyncio.run(place.service.get(place.target(5.0), [place.profile.setting("level")]))
+    assert answer == ReadAnswer("5")
 
 
 def test_too_much_to_read(place: Place) -> None:

@@ -1,14 +1,27 @@
 """Devices behind programs of one's own: what the inventory says of them, and what a person reads."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from agent.clock import Clock
 from agent.settings import Settings
 from agent.targets import choose_targets
 from devices.scaffold import scaffold
+from tests.agent.exec_place import opens
+from tests.cli.process_rig import COMMAND, Running
 from tests.cli.project import LINE_PROFILE, Project
 
+VERIFIED = 'verify: {setting: level, expect: "before + 1"}'
+SLOW_SCRIPT = """#!/bin/sh
+# DEVICE COMMAND: it waits at its gate, where there is one, before it acts.
+cd "$(dirname "$0")"
+if [ "$2" = "get level" ]; then cat level; exit; fi
+if [ -p gate ]; then echo "$2" >acting; read -r go <gate; fi
+echo "$2" >>effects
+echo $(($(cat level) + 1)) >level
+"""
 SCRIPT = """#!/bin/sh
 # DEVICE COMMAND
 cd "$(dirname "$0")"
@@ -156,3 +169,37 @@ def test_more_than_a_value(project: Project, ledger: Path) -> None:
         r"ackonce: p1: level: the device answered a value that is not a whole number: '1\n2\n3\n"
     )
     assert len(line) < 300
+
+
+def test_a_killed_agent_and_its_program(
+    project: Project, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After `kill -9` the program runs on: it is ended, and the same command under the same key counts once."""
+    _inventory(project, p1="exec:pump-1")
+    profile = scaffold("acme/push", "exec").replace("settle_s: 0.2", "settle_s: 0")
+    project.put("profiles/push.yaml", f"{profile}  - {{name: up, kind: relative, send: up, {VERIFIED}}}\n")
+    acting, gate, effects = (ledger.parent / name for name in ("acting", "gate", "effects"))
+    os.mkfifo(acting)
+    os.mkfifo(gate)
+    (ledger.parent / "level").write_text("6\n")
+    project.put("profiles/push.sh", SLOW_SCRIPT)
+    effects.touch()
+    words = ("send", "p1", "up", "--yes", "--key", "K7")
+    killed = Running([COMMAND, *words], cwd=project.folder)
+    with acting.open() as told:
+        assert told.read() == "up\n"
+    killed.process.kill()
+    killed.end()
+    shut = gate.rename(ledger.parent / "shut")  # the next one need not wait
+    waits: list[float] = []
+
+    async def no_time_to_wait(_clock: Clock, seconds: float, _stopped: object) -> bool:
+        waits.append(seconds)
+        return True
+
+    monkeypatch.setattr(Clock, "wait", no_time_to_wait)
+    again = project.type(*words, "-v")
+    assert not opens(shut)
+    assert (again.code, effects.read_text()) == (0, "up\n")
+    assert "the program of an earlier run still runs (pid " in again.err
+    assert max(waits) >= 10.0
