@@ -72,10 +72,10 @@ class ModbusStation(StreamStation):
         return self._question() if self._framing == "rtu" else None
 
     async def _identify(self) -> Identity:
-        """On a noisy line it takes some more reads to see that it does not echo."""
+        """It takes more than one read to see that a line does not echo, which matters to whoever writes."""
         identity, question = await super()._identify(), self._question()
         for _ in range(UNECHOED_ENOUGH - 1):
-            if self._requester.echoes is None and question is not None:
+            if self._lease is not None and self._requester.echoes is None and question is not None:
                 await self.read(*question)
         return identity
 

@@ -9,8 +9,8 @@ The agent's side of one stream of Modbus, without waiting or deciding: bytes to 
 * The transaction only tells which request an answer belongs to. A device never recognises a repeat by it.
 * The ack of functions 5, 6 and 22 is the request byte for byte, and so is what a local echo gives back. Where the line
   echoes, the first of them is the echo and only a second one the ack; where that is not known, the first is believed
-  as little. A line is known to echo once it gives back a request that is no ack. It is known not to once an answer is
-  the first thing that comes in: damaged input in front of it may have been the echo, but not each time.
+  as little. A line is known to echo once it gives back a request that is no ack. It is known not to once two answers
+  were the first thing to come in: an echo may get lost once, and damaged input may have been one, but not each time.
 * What an exception proves: 1, 2, 3 refused; 5 accepted and not done yet; 6 nothing taken; 10 never reached the device;
   4, 11 and all others nothing.
 * Texts of events hold what was read, never what was written: that may be a secret.
@@ -48,6 +48,8 @@ _UNITS: Final = {
 _ACK_IS_REQUEST: Final = frozenset({5, 6, 22})
 _SENT_MAX: Final = 8
 """Own frames that are remembered, to know them when they come back."""
+UNTOUCHED_ENOUGH: Final = 2
+"""So many answers that were the first thing to come in: one whole echo may get lost."""
 UNECHOED_ENOUGH: Final = 3
 """So many answers with damaged input, and no whole echo, in front of them: the adapter is noisy and does not echo."""
 
@@ -120,6 +122,7 @@ class ModbusRequester:
         self._outstanding = False
         self._sent: dict[bytes, bool] = {}  # own frames, and whether the echo of each may still come
         self._untouched = False  # nothing has come in since the request
+        self._came_first = 0  # answers that were the first thing to come in
         self._unechoed = 0  # answers in front of which no whole echo came
         self._told: list[Event] = []
 
@@ -223,7 +226,10 @@ class ModbusRequester:
             return None
         self._outstanding = False
         self._unechoed += self._asked.function not in _ACK_IS_REQUEST
-        if self.echoes is None and (untouched or self._unechoed >= UNECHOED_ENOUGH):
+        self._came_first += untouched
+        if self.echoes is None and (
+            self._came_first >= UNTOUCHED_ENOUGH or self._unechoed >= UNECHOED_ENOUGH
+        ):
             self.echoes = False
         return _said(self._asked, reply)
 

@@ -214,9 +214,6 @@ MODBUS_MUTANTS: dict[str, tuple[Mutant, str, str]] = {
         _nothing_comes_behind_an_exception, "modbus-rtu", "exception_5_late,exception_11_late",
     ),
     "quiet time not kept": (_copies_under_way_forgotten, "modbus-tcp", "late_request"),
-    "an answer to another process is ours": (
-        _owed_answers_of_others_forgotten, "modbus-rtu", "delay",
-    ),
 }  # fmt: skip
 """What is broken of Modbus, and the sort and the faults among which it shows soonest."""
 

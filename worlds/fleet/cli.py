@@ -124,15 +124,15 @@ def _live(
     from worlds.fleet.player import Player
 
     cast, player = world.cast, Player(world, teller)
-    teller.tell(
-        "began",
-        f"{len(cast.sites)} sites, {len(cast.agents)} agents, {len(cast.devices)} devices; every agent probes each of "
-        f"the others every {world.probe_s:g} s. To look yourself: ackonce fleet status -C {world.folder}",
-        folder=str(world.folder),
-        agents=world.pids(),
-    )
     done = False
     try:
+        teller.tell(
+            "began",
+            f"{len(cast.sites)} sites, {len(cast.agents)} agents, {len(cast.devices)} devices; every agent probes each "
+            f"of the others every {world.probe_s:g} s. To look yourself: ackonce fleet status -C {world.folder}",
+            folder=str(world.folder),
+            agents=world.pids(),
+        )
         if not steps:
             player.until(EVERYTHING, "healthy")
         for who, whom in cuts:
