@@ -1,7 +1,7 @@
 # make install   .venv/bin/ackonce                 make demo    the main job on embedded simulators
 # make test      the test suite                    make check   everything CI does
 # make demo-fleet   several agents, sites and cuts between them, played in half a minute
-# make prove     every sequence of faults, and every deliberate fault caught by one
+# make prove     every sequence of faults, a stop at every write, and every deliberate fault caught
 # make test-peers   against servers and clients that others wrote; installs their Debian packages
 PYTHON ?= python3
 VENV   := .venv
@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 export ACKONCE_SEED ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 
 PROOFS := tests/exhaustive tests/mutants tests/agent/test_policy_table.py tests/agent/test_policy_truth.py \
-          tests/world/test_mutants.py tests/world/test_blind_spots.py
+          tests/world/test_mutants.py tests/world/test_blind_spots.py tests/crash/test_line_sweep.py tests/crash/test_sweep.py
 PEERS  := tests/peers
 
 .PHONY: install demo demo-fleet test prove test-peers check format clean
