@@ -55,7 +55,7 @@ def terms_for(
         setting=back.setting if back is not None else command.setting,
         attempts_max=attempts,
         settle_s=profile.timing.settle_s,
-        late_max_s=max(profile.timing.late_s, reply_s, execution_s),
+        late_max_s=_late_max_s(profile, max(reply_s, execution_s)),
         reply_s=max(reply_s, execution_s),
         busy_max_s=profile.timing.busy_max_s,
         survives_reopen=survives_reopen,
@@ -65,6 +65,12 @@ def terms_for(
         if_needed=if_needed and back is not None and command.effect_class is EffectClass.IDEMPOTENT,
         secrets=call.secrets,
     )
+
+
+def _late_max_s(profile: Profile, reply_s: float) -> float:
+    """Until when after a copy left it may still take effect. A program may send as long as it runs."""
+    late_s = profile.timing.late_s
+    return late_s + reply_s if profile.dialect == "exec" else max(late_s, reply_s)
 
 
 def _elsewhere(profile: Profile, call: Call) -> Elsewhere | None:

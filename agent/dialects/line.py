@@ -39,8 +39,8 @@ class LineStation(StreamStation):
         self._collided = False
         self._puzzled = False
         self._started = asyncio.Event()
-        self._reads = False
-        self._acks_readings: bool | None = None
+        self._reads: str | None = None
+        self._acks_readings: dict[str, bool] = {}
         self._reading_acked = asyncio.Event()
 
     def unfit(self, text: str) -> str | None:
@@ -71,29 +71,32 @@ class LineStation(StreamStation):
             return
 
     def _copy_of(self, text: str) -> Callable[[], bytes]:
-        self._reads = False
+        self._reads = None
         return partial(self._requester.ask, text)
 
     def _question_of(self, query: str, reply: str | None) -> Callable[[], bytes]:
         """While a copy is owed only `reply` answers: a refusal could be the copy's."""
-        self._reads = True
+        self._reads = query
         self._reading_acked.clear()
         return partial(self._requester.ask, query, reply, refusable=not self._debts.stand)
 
     async def _is_whole(self, reply: str | None, *, clear: bool) -> bool:
         """Some equipment acks its readings like its commands, a little behind the value; that ack must not meet a copy.
 
-        Whether it does is learnt from the first reading with a pattern of its own; from then on its ack is waited for.
+        Whether it does is learnt from the first answer to each question that has a pattern of its own; from then on the
+        ack is waited for.
         """
-        learnt = self._acks_readings
+        query = self._reads or ""
+        learnt = self._acks_readings.get(query)
         if reply is None or self._lease is None or learnt is False or (learnt is None and not clear):
             return True
+        likely = learnt or any(self._acks_readings.values())
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(self._patience.silence_s if learnt else ENDS_WITHIN_S):
+            async with asyncio.timeout(self._patience.silence_s if likely else ENDS_WITHIN_S):
                 await self._reading_acked.wait()
         acked = self._reading_acked.is_set()
         if learnt is None:
-            self._acks_readings = acked
+            self._acks_readings[query] = acked
             return True
         return acked
 
@@ -150,7 +153,7 @@ class LineStation(StreamStation):
                 told.notice(line)
             case Ignored(why="answer", line=line):
                 acks = re.search(self._grammar.ack, line) is not None
-                of_a_reading = acks and self._reads and self._acks_readings is True
+                of_a_reading = acks and self._acks_readings.get(self._reads or "", False)
                 self._tell_stray(event, of_a_copy=(acks and not of_a_reading) or self._refuses(event))
             case Ignored(why="junk", line=line, data=data):
                 told.stray("not understood", line, data)

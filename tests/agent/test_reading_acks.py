@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.operation import Outcome
+from agent.operation import Outcome, Proof
 from agent.station import ReadAnswer
 from simulator.base_device import Message
 from simulator.equipment import Result, Verdict
@@ -20,8 +20,11 @@ MODEM = naming()
 COUNTED = replace(MODEM, boot_read="GET boots", boot_reply=r"^boots=(?P<value>.*)$")
 
 
-def modem(behind_s: float, *, forgets: int | None = None) -> type[NamingDevice]:
-    """Equipment that says OK so long after the value of a reading; `forgets`: not after the reading of that number."""
+def modem(behind_s: float, *, forgets: int | None = None, silent: str = "-") -> type[NamingDevice]:
+    """Equipment that says OK so long after the value of a reading.
+
+    `forgets`: not after the reading of that number; `silent`: never after the readings of that setting.
+    """
 
     class Modem(NamingDevice):
         readings = 0
@@ -30,7 +33,7 @@ def modem(behind_s: float, *, forgets: int | None = None) -> type[NamingDevice]:
             super()._say(result, message)
             if message.kind == "read" and result.verdict is Verdict.OK:
                 Modem.readings += 1
-                if Modem.readings != forgets:
+                if Modem.readings != forgets and not message.request.endswith(silent):
                     ack = partial(self._answer, message.conn.number, b"OK\n", message)
                     asyncio.get_running_loop().call_later(behind_s, ack)
 
@@ -71,15 +74,33 @@ def test_commands_of_such_equipment_are_acked(tmp_path: Path, carrier: str) -> N
 
 @both
 def test_a_reading_whose_ack_is_missing_is_none(tmp_path: Path, carrier: str) -> None:
-    """Once a device acks its readings, one without its ack is asked again: that ack may still come."""
+    """Once a device acks a reading, the next one without its ack is asked again: that ack may still come."""
 
     async def play(bench: Bench) -> None:
-        result = (await bench.desk.send("ADJUST level +2")).result
-        assert (result.outcome, result.attempts) == (Outcome.APPLIED, 1)
-        assert bench.count("ADJUST level +2") == 1
-        assert bench.device.readings > 2
+        result = (await bench.desk.send("ROTATE log")).result
+        assert (result.outcome, result.proof, result.attempts) == (Outcome.APPLIED, Proof.VERIFIED, 1)
+        assert bench.count("ROTATE log") == 1
+        assert bench.device.readings > 3
 
-    at_a_bench(tmp_path, play, carrier=carrier, profile=COUNTED, made=modem(0.04, forgets=2))
+    made = modem(0.04, forgets=2)
+    at_a_bench(tmp_path, play, "cmd 1: drop_ack", carrier=carrier, profile=MODEM, made=made)
+
+
+@both
+@pytest.mark.parametrize("silent", ["boots", "level"])
+@pytest.mark.parametrize("lost", [True, False])
+def test_equipment_that_acks_some_of_its_readings(
+    tmp_path: Path, carrier: str, silent: str, *, lost: bool
+) -> None:
+    """Each question is learnt by itself: no ack of a reading meets the command, and none is waited for in vain."""
+
+    async def play(bench: Bench) -> None:
+        result = (await bench.desk.send("ADJUST level +2", attempts=1)).result
+        assert bench.count("ADJUST level +2") == (0 if lost else 1)
+        assert result.outcome is (Outcome.NOT_APPLIED if lost else Outcome.APPLIED)
+
+    faults, made = "cmd 1: drop_request" if lost else "", modem(0.06, silent=silent)
+    at_a_bench(tmp_path, play, faults, carrier=carrier, profile=COUNTED, made=made)
 
 
 def test_reads_alone_are_not_held_up(tmp_path: Path) -> None:

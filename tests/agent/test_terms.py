@@ -51,3 +51,20 @@ def test_what_others_write_too_is_not_read_back(tmp_path: Path) -> None:
     alone, shared = terms_of(tmp_path, "GAIN 5"), terms_of(tmp_path, "ALARM 5")
     assert alone.readback is not None
     assert shared.readback is None
+
+
+def test_a_program_may_send_as_long_as_it_runs(tmp_path: Path) -> None:
+    """What it has sent when it is ended is under way from then on; a line has what was written from the beginning."""
+    late = {}
+    for dialect, more in (("exec", "run: [./push.sh]"), ("line", "line: {ack: '^OK$'}")):
+        path = tmp_path / f"{dialect}.yaml"
+        path.write_text(
+            f"profile: acme/{dialect}\ndialect: {dialect}\n{more}\ntiming: {{reply_s: 4, late_max_s: 5}}\n"
+            "commands:\n  - {name: BUMP, kind: trigger, send: BUMP}\n"
+        )
+        profile = load(path)
+        call = resolve(profile, ["BUMP"])
+        policy = choose(profile, call.command).policy
+        terms = terms_for(profile, call, policy, reply_s=4.0, attempts=3, survives_reopen=False)
+        late[dialect] = terms.late_max_s
+    assert late == {"exec": 9.0, "line": 5.0}
